@@ -1,0 +1,49 @@
+"""From what a comparison holds to the questions that decide it."""
+
+from __future__ import annotations
+
+from libbench.result import Check, Comparison, Failure, Speedup, Verdict
+
+
+def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Check, ...]:
+    """Answer what can be answered by now. Config difference and speed are no checks, unless a speedup is asked for."""
+    reference, target = comparison.reference, comparison.target
+    found = [_failed("reference", reference.failure), _repeats(comparison), _failed("target", target.failure)]
+    report = comparison.outputs
+    if report is not None and report.batches:
+        worst = next((leaf for leaf in report.leaves if leaf.verdict != "same"), None)
+        reasons = report.reasons or (worst.reasons if worst else ())
+        found.append(Check("outputs", report.verdict, "; ".join(reasons) or "all within tolerance"))
+    for metric in comparison.metrics:
+        values = f"{metric.reference} against {metric.target}"
+        found.append(Check(f"metric {metric.name}", metric.verdict, values, f"within {metric.allowed:g}"))
+    judged = comparison.metrics or (report is not None and report.batches)
+    if not judged and not reference.failure and not target.failure:
+        found.append(Check("outputs", "unjudged", "no output and no metric was compared"))
+    if min_speedup is not None:
+        found.append(_speed(comparison.speedups, min_speedup))
+    return tuple(check for check in found if check is not None)
+
+
+def _failed(side: str, failure: Failure | None) -> Check | None:
+    if failure is None:
+        return None
+    # A target that this machine cannot run says nothing about the target.
+    trusted = side == "target" and failure.kind != "unavailable"
+    return Check(f"{side} {failure.stage}", "different" if trusted else "unjudged", failure.message)
+
+
+def _repeats(comparison: Comparison) -> Check | None:
+    preparation = comparison.reference.preparation
+    if preparation is None or preparation.repeats == "same":
+        return None
+    return Check("reference repeats", "unjudged", preparation.repeats, "two calls on one batch agree")
+
+
+def _speed(speedups: tuple[Speedup, ...], wanted: float) -> Check:
+    wall = next((speedup for speedup in speedups if speedup.clock == "wall"), None)
+    name, text = "speedup", f"at least {wanted:g}x"
+    if wall is None or wall.low is None or wall.high is None:
+        return Check(name, "unjudged", "not measured", text)
+    verdict: Verdict = "same" if wall.low >= wanted else "different" if wall.high < wanted else "unjudged"
+    return Check(name, verdict, f"{wall.ratio:.3g}x [{wall.low:.3g}, {wall.high:.3g}]", text)

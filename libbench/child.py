@@ -1,0 +1,163 @@
+"""A child process with everything that it starts: begin, talk, watch, end.
+
+Children come from a fork server that has torch imported already, so that one starts in some 20 ms. They talk JSON: what
+a side sends is data and is never unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
+from multiprocessing.util import Finalize
+from pathlib import Path
+from typing import Any
+
+PRELOAD = ["torch", "numpy", "libbench.serve"]
+_PR_SET_PDEATHSIG = 1
+_starting = threading.Lock()
+
+
+class Channel:
+    """JSON messages over a pipe."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def send(self, message: Any) -> None:
+        """Send one message."""
+        self.connection.send_bytes(json.dumps(message, allow_nan=False).encode())
+
+    def receive(self) -> Any:
+        """Wait for one message.
+
+        Raises:
+            EOFError: the other end is gone.
+        """
+        return json.loads(self.connection.recv_bytes())
+
+
+class ChildDied(Exception):
+    """The child ended without an answer; `code` is negative for a signal."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class ChildLate(Exception):
+    """The child gave no answer in time."""
+
+
+class Child:
+    """Runs `main(channel)` in a process that leads a session of its own.
+
+    Args:
+        main: a function of a module; it gets the child's end of the channel.
+        log: what the child and its own children write to standard output and error goes there.
+    """
+
+    def __init__(self, main: Callable[[Channel], None], log: Path) -> None:
+        context = multiprocessing.get_context("forkserver")
+        here, there = context.Pipe()
+        process = context.Process(target=_enter, args=(main, there, str(log)), name="libbench")
+        with _starting, _bare_main_module():
+            context.set_forkserver_preload(PRELOAD)
+            process.start()
+        there.close()
+        self._process = process
+        self._channel = Channel(here)
+        # At interpreter exit multiprocessing waits for its children; one that nobody closed must be gone by then.
+        self._finalizer = Finalize(self, _kill_group, args=(process.pid,), exitpriority=100)
+
+    @property
+    def pid(self) -> int:
+        """The child's process id, which is its process group's too."""
+        return int(self._process.pid or 0)
+
+    def send(self, message: Any) -> None:
+        """Send a message.
+
+        Raises:
+            ChildDied: nobody is there to read it.
+        """
+        try:
+            self._channel.send(message)
+        except OSError:
+            raise ChildDied(self._exit_code()) from None
+
+    def receive(self, seconds: float) -> Any:
+        """Wait for a message, no longer than `seconds`.
+
+        Raises:
+            ChildDied: it ended first.
+            ChildLate: nothing came in time.
+        """
+        connection = self._channel.connection
+        ready = wait([connection, self._process.sentinel], max(0.0, seconds))
+        if not ready:
+            raise ChildLate
+        # A dead child's last words are read first; a grandchild may hold the pipe open after it.
+        if connection in ready or connection.poll():
+            with contextlib.suppress(EOFError, ConnectionError):
+                return self._channel.receive()
+        raise ChildDied(self._exit_code())
+
+    def close(self) -> None:
+        """End the child and every process of its group, at once. May be called twice."""
+        if self._channel.connection.closed:
+            return
+        self._finalizer()
+        self._process.join()
+        self._process.close()
+        self._channel.connection.close()
+
+    def _exit_code(self) -> int:
+        self._process.join(5.0)
+        return -signal.SIGKILL if self._process.exitcode is None else self._process.exitcode
+
+
+def _enter(main: Callable[[Channel], None], connection: Connection, log: str) -> None:
+    os.setsid()
+    _die_with_parent()
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    for stream in (1, 2):
+        os.dup2(output, stream)
+    os.close(output)
+    sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - lives as long as the process
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    faulthandler.enable()
+    main(Channel(connection))
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process when the fork server ends, as it does when its own parent is gone."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _kill_group(pid: int) -> None:
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def _bare_main_module() -> Iterator[None]:
+    """Keep multiprocessing from running the caller's script again in the child, which needs nothing of it."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before

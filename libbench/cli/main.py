@@ -1,0 +1,65 @@
+"""`libbench`, and what the scripts in `tools/` call.
+
+Nothing heavy is imported before the arguments are understood, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from libbench.cli.arguments import parser_of
+
+EXIT_TROUBLE = 2
+EXIT_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; give its exit code: 0 same, 1 different, 2 could not be judged, 130 interrupted."""
+    arguments = parser_of().parse_args(sys.argv[1:] if argv is None else argv)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _command(arguments)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe has gone; Python would complain once more when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_TROUBLE
+    except Exception as error:
+        if arguments.traceback:
+            traceback.print_exc()
+        else:
+            print(f"libbench: {one_line(error)}", file=sys.stderr)
+        return EXIT_TROUBLE
+
+
+def one_line(error: Exception) -> str:
+    """Say what went wrong, and where, in a line."""
+    from libbench.errors import LibbenchError
+
+    text = " ".join(str(error).split())
+    notes = " ".join(" ".join(note.split()) for note in getattr(error, "__notes__", ()))
+    name = "" if isinstance(error, LibbenchError) and text else f"{type(error).__name__}: "
+    return f"{name}{text} {notes}".strip()
+
+
+def _command(arguments: argparse.Namespace) -> int:
+    if arguments.command == "diff":
+        from libbench.cli import diff
+
+        return diff.main(arguments)
+    from libbench.cli import run
+
+    return run.main(arguments)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

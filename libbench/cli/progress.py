@@ -1,0 +1,68 @@
+"""Progress: a bar on a terminal, a line for each stage elsewhere. Both on standard error."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from libbench.interfaces import Event
+
+_UNITS = {"evaluate": "batches", "measure": "pairs"}
+
+
+class Progress:
+    """Shows which side does what, and how far it has come."""
+
+    def __init__(self) -> None:
+        self._shown: tuple[str, str] | None = None
+        self._bar = _bar() if sys.stderr.isatty() else None
+        self._task = self._bar.add_task("loading", total=None, unit="") if self._bar else None
+
+    def __enter__(self) -> Progress:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def watch(self, name: str, event: Event) -> None:
+        """Show an event of the side `name`."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(
+                self._task,
+                description=f"{name}: {event.stage}",
+                completed=event.done,
+                total=event.total,
+                unit=_UNITS.get(event.stage, ""),
+            )
+        elif self._shown != (name, event.stage):
+            print(f"{name}: {event.stage}", file=sys.stderr, flush=True)
+        self._shown = (name, event.stage)
+
+    def print(self, text: str) -> None:
+        """Print to standard output, above the bar where there is one."""
+        if self._bar is not None:
+            self._bar.stop()
+        print(text, flush=True)
+        if self._bar is not None:
+            self._bar.start()
+
+
+def _bar() -> Bar:
+    return Bar(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[unit]}"),
+        TimeElapsedColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+    )

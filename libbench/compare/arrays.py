@@ -1,0 +1,143 @@
+"""Tensors and arrays of any dtype and layout, brought to flat pairs that statistics can take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+import torch
+
+from libbench.compare.chunks import Place, pieces
+from libbench.compare.exact import ExactStatistics
+from libbench.compare.floats import FloatStatistics, Rule
+from libbench.compare.levels import family
+from libbench.compare.piece import Buffers
+from libbench.settings import Tolerance
+
+Statistics = FloatStatistics | ExactStatistics
+
+_INTEGERS = {
+    torch.bool,
+    torch.uint8,
+    torch.uint16,
+    torch.uint32,
+    torch.uint64,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+}
+_WITH_ULPS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)  # the coarsest first
+
+
+@dataclass(frozen=True)
+class SparsePlace(Place):
+    """How a position among the stored entries of two sparse tensors is said.
+
+    Attributes:
+        stored: the index of every stored entry, one column each.
+    """
+
+    stored: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+
+    def at(self, flat: int) -> tuple[int, ...]:
+        """Give the position in the whole tensor."""
+        inner = self.shape[len(self.stored) :]
+        size = 1
+        for length in inner:
+            size *= length
+        entry, rest = divmod(flat, size)
+        place = [*self.stored[:, entry].tolist(), *Place(inner).at(rest)]
+        if self.indices is not None and place:
+            place[0] = int(self.indices[place[0]])
+        return tuple(place)
+
+
+def statistics_for(
+    reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tolerance, buffers: Buffers
+) -> Statistics | None:
+    """Give what collects the statistics of a pair of dtypes; None when these cannot be compared."""
+    dtypes = reference, target
+    if all(dtype in _INTEGERS for dtype in dtypes):
+        return ExactStatistics()
+    if reference.is_complex != target.is_complex:
+        return None
+    if not all(_numeric(dtype) for dtype in dtypes):
+        return ExactStatistics(numbers=False) if reference == target else None
+    return FloatStatistics(_rule(reference, target, path, tolerance), buffers)
+
+
+def add_pair(
+    statistics: Statistics, reference: torch.Tensor, target: torch.Tensor, indices: Sequence[int] | None
+) -> None:
+    """Give all values of two leaves of equal shape and layout to their statistics, piece by piece."""
+    batch = indices if reference.dim() and indices is not None and len(indices) == reference.shape[0] else None
+    place = Place(tuple(reference.shape), batch)
+    if reference.is_quantized:
+        reference, target = reference.dequantize(), target.dequantize()
+    elif reference.layout is not torch.strided:
+        reference, target, place = _stored(reference, target, batch)
+    if reference.is_complex():
+        reference, target = torch.view_as_real(reference), torch.view_as_real(target)
+    elif isinstance(statistics, ExactStatistics) and reference.dtype not in _INTEGERS:
+        reference, target = (side.contiguous().view(torch.uint8) for side in (reference, target))
+    for start, r, t in pieces(reference, target):
+        statistics.add(r, t, start, place)
+
+
+def tolerance_for(path: str, dtype: torch.dtype, tolerance: Tolerance) -> tuple[float, float]:
+    """Give rtol and atol for a leaf: of the first glob that matches, else the general ones, else by dtype."""
+    for glob, pair in tolerance.leaves.items():
+        if path == glob or fnmatchcase(path, glob):
+            return pair
+    default = family(dtype)
+    rtol = default.rtol if tolerance.rtol is None else tolerance.rtol
+    return rtol, default.atol if tolerance.atol is None else tolerance.atol
+
+
+def _numeric(dtype: torch.dtype) -> bool:
+    return dtype.is_complex or dtype in _INTEGERS or "q" in str(dtype) or _is_float(dtype)
+
+
+def _is_float(dtype: torch.dtype) -> bool:
+    return dtype.is_floating_point and not str(dtype).startswith("torch.float4")
+
+
+def _rule(reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tolerance) -> Rule:
+    rtol, atol = tolerance_for(path, reference, tolerance)
+    real = [torch.float32 if "q" in str(dtype) else dtype.to_real() for dtype in (reference, target)]
+    ulp = next((dtype for dtype in _WITH_ULPS if dtype in real), None)
+    return Rule(
+        rtol=rtol,
+        atol=atol,
+        nan_agrees=tolerance.nan == "equal",
+        family=family(reference),
+        parts=2 if reference.is_complex else 1,
+        ulp=ulp if all(dtype in _WITH_ULPS for dtype in real) else None,
+    )
+
+
+def _stored(
+    reference: torch.Tensor, target: torch.Tensor, indices: Sequence[int] | None
+) -> tuple[torch.Tensor, torch.Tensor, Place]:
+    """Give the values of two sparse tensors at every place that either of them stores; a place not stored is 0."""
+    sides = [_as_coo(side) for side in (reference, target)]
+    stored, inverse = torch.unique(torch.cat([side.indices() for side in sides], dim=1), dim=1, return_inverse=True)
+    place = SparsePlace(tuple(reference.shape), indices, stored)
+    count = sides[0].indices().shape[1]
+    filled = []
+    for side, where in zip(sides, (inverse[:count], inverse[count:]), strict=True):
+        values = side.values().new_zeros((stored.shape[1], *side.values().shape[1:]))
+        values[where] = side.values()
+        filled.append(values)
+    return filled[0], filled[1], place
+
+
+def _as_coo(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.layout is not torch.sparse_coo:
+        try:
+            tensor = tensor.to_sparse(layout=torch.sparse_coo)
+        except RuntimeError:  # blocked layouts know only the way through a dense tensor
+            tensor = tensor.to_dense().to_sparse()
+    return tensor.coalesce()

@@ -1,0 +1,260 @@
+"""Floating values of one leaf: every statistic in one pass over pieces.
+
+A piece first goes through cheap, vectorised steps in the narrowest dtype that holds its values exactly. They settle
+most pieces outright and leave few candidates in the others; every verdict, extreme and level is decided on candidates
+in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from libbench.compare.chunks import Place
+from libbench.compare.levels import Family, Level
+from libbench.compare.piece import Buffers, Piece
+from libbench.compare.ulps import Ulps
+from libbench.findings import Extreme, Number
+
+Array = np.ndarray[Any, Any]
+
+_SMALL = 2048
+_HUGE = 1e30
+_TINY = 1e-28  # sums of squares below it, and steps below its root, may have lost digits in float32
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How floating values are judged.
+
+    Attributes:
+        rtol: at least 0.
+        atol: at least 0.
+        nan_agrees: whether NaN agrees with NaN at the same place.
+        family: what levels mean for these values.
+        parts: 2 when real and imaginary parts alternate, else 1.
+        ulp: the dtype in which distances are counted; None counts none.
+    """
+
+    rtol: float
+    atol: float
+    nan_agrees: bool
+    family: Family
+    parts: int = 1
+    ulp: torch.dtype | None = None
+
+
+class FloatStatistics:
+    """Everything that is counted, summed and kept about the floating values at one path."""
+
+    def __init__(self, rule: Rule, buffers: Buffers) -> None:
+        self.rule = rule
+        self.elements = 0
+        self.mismatches = 0
+        self.first_mismatch: tuple[int, ...] | None = None
+        self.nans = [0, 0]
+        self.infs = [0, 0]
+        self.disagreeing = 0  # NaNs and infinities, in parts, that stand on one side only
+        self.max_abs: Extreme | None = None
+        self.max_rel: Extreme | None = None
+        self.level = Level(rule.family) if rule.family.relative is not None else None
+        self.ulps = Ulps(rule.ulp) if rule.ulp is not None else None
+        self._finite = 0
+        self._power = 0.0  # sum of reference squared
+        self._error = 0.0  # sum of difference squared
+        self._cross = 0.0  # sum of reference times difference
+        self._peak = -1.0  # the largest difference so far, in the dtype of the cheap steps
+        self._buffers = buffers
+        self._place = Place(())
+        self._sides = torch.empty(0), torch.empty(0), 0
+
+    def add(self, reference: torch.Tensor, target: torch.Tensor, start: int, place: Place) -> None:
+        """Take one piece of both sides.
+
+        Args:
+            reference: flat, contiguous; real values of any dtype that float64 holds.
+            target: of the same length.
+            start: the flat index, in parts, of the piece in its batch.
+            place: says positions in this batch.
+        """
+        self._place = place
+        self.elements += len(reference) // self.rule.parts
+        self._sides = reference, target, start
+        if len(reference) > _SMALL and max(self.rule.rtol, self.rule.atol) < _HUGE:
+            dtype = _common(reference.dtype, target.dtype)
+            r, t = self._upcast("r", reference, dtype), self._upcast("t", target, dtype)
+            if self._fast(r, t, start):
+                self._measure_ulps(reference, target)
+                return
+        self._careful(reference, target, start)
+
+    @property
+    def rmse(self) -> float | None:
+        return math.sqrt(self._error / self._finite) if self._finite else None
+
+    @property
+    def cosine(self) -> float | None:
+        """The cosine between both sides; None when one of them is zero or too large to square."""
+        cross = self._power + self._cross
+        other = self._power + 2 * self._cross + self._error
+        norms = math.sqrt(self._power) * math.sqrt(max(other, 0.0))
+        if not 0 < norms < math.inf or not abs(cross) < math.inf:
+            return None
+        return max(-1.0, min(1.0, cross / norms))
+
+    @property
+    def snr_db(self) -> float | None:
+        """Reference power over difference power in dB; None without finite places."""
+        if not self._finite or not self._power + self._error < math.inf:
+            return None
+        if self._error == 0:
+            return math.inf
+        return 10 * math.log10(self._power / self._error) if self._power > 0 else -math.inf
+
+    def _upcast(self, name: str, values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        return values if values.dtype == dtype else self._buffers.get(name, dtype, len(values)).copy_(values)
+
+    def _fast(self, r: torch.Tensor, t: torch.Tensor, start: int) -> bool:
+        """Take a piece by the cheap steps, or give False, with nothing taken, when they do not suffice."""
+        d = torch.sub(t, r, out=self._buffers.get("d", r.dtype, len(r)))
+        error, power = torch.dot(d, d).item(), torch.dot(r, r).item()
+        if not error < math.inf or not _TINY < power < math.inf:  # also where a NaN or an infinity is
+            return False
+        cross = torch.dot(r, d).item()
+        peak = torch.amax(d.abs_()).item()
+        if peak > 0 and error < _TINY:
+            return False
+        if peak > 0:
+            self._settle(Piece(r, t, d, peak, start, self._buffers))
+        elif self.max_abs is None:
+            self._extremes(np.zeros(1), np.ones(1), np.array([start]))
+        self._finite += len(r)
+        self._power += power
+        self._error += error
+        self._cross += cross
+        return True
+
+    def _settle(self, piece: Piece) -> None:
+        if piece.peak >= self._peak:
+            self._candidates(piece, piece.at_peak())
+            self._peak = piece.peak
+        if self.max_rel is None or self.max_rel.value < math.inf:
+            self._candidates(piece, piece.above(self.max_rel.value if self.max_rel is not None else 0.0, 0.0))
+        if self.level is not None and self.level.value < math.inf:
+            self._candidates(piece, piece.above(self.level.rtol, self.level.atol))
+            if self.level.atol <= self.rule.atol and self.level.rtol <= self.rule.rtol:
+                return  # what passes the level passes the tolerance
+        failing = piece.failing(self.rule.rtol, self.rule.atol)
+        if failing is not None:
+            self._mismatch(failing, piece.start)
+
+    def _candidates(self, piece: Piece, positions: Array) -> None:
+        if len(positions):
+            d, r = piece.gather(positions)
+            self._extremes(d, r, positions + piece.start)
+            if self.level is not None:
+                self.level.admit(d, r)
+
+    def _mismatch(self, mask: Array, start: int) -> None:
+        if self.rule.parts == 2:
+            mask = mask[::2] | mask[1::2]
+        count = int(np.count_nonzero(mask))
+        if count and self.first_mismatch is None:
+            self.first_mismatch = self._place.at(start // self.rule.parts + int(np.argmax(mask)))
+        self.mismatches += count
+
+    def _careful(self, reference: torch.Tensor, target: torch.Tensor, start: int) -> None:
+        """Take a piece wholly in float64: a small one, or one with NaNs, infinities or extreme values."""
+        r, t = (side.to(torch.float64, copy=True).numpy() for side in (reference, target))
+        with np.errstate(all="ignore"):
+            odd = self._odd(r, t, start)
+            signed = t - r
+            d = np.abs(signed)
+            allowed = self.rule.atol + self.rule.rtol * np.abs(r)
+            wrong = ~((r == t) | ((d < math.inf) & (d <= allowed)))
+            finite = None
+            if odd is not None:
+                finite, alone = odd
+                wrong |= alone
+                self.disagreeing += int(np.count_nonzero(alone))
+                if self.level is not None and alone.any():
+                    self.level.fail()
+            self._finite += len(r) if finite is None else int(np.count_nonzero(finite))
+            self._mismatch(wrong, start)
+            self._power += float(np.dot(r, r))
+            self._error += float(np.dot(signed, signed))
+            self._cross += float(np.dot(r, signed))
+            r = np.abs(r)
+            positions = np.arange(start, start + len(r))
+            if finite is not None:
+                d, r, positions = d[finite], r[finite], positions[finite]
+            if self.level is not None:
+                self.level.admit(d, r)
+            self._extremes(d, r, positions)
+        if len(d):
+            narrow = _common(reference.dtype, target.dtype) is torch.float32
+            self._peak = max(self._peak, float(np.float32(d.max()) if narrow else d.max()))
+        self._measure_ulps(reference, target, finite)
+
+    def _odd(self, r: Array, t: Array, start: int) -> tuple[Array, Array] | None:
+        """Count NaNs and infinities and put zeros in their places; give which are finite, and which
+        of the others disagree."""
+        finite = np.isfinite(r) & np.isfinite(t)
+        if finite.all():
+            return None
+        nan = np.isnan(r), np.isnan(t)
+        agree = r == t
+        if self.rule.nan_agrees:
+            agree |= nan[0] & nan[1]
+        for side, values in enumerate((r, t)):
+            self.nans[side] += self._places(nan[side])
+            self.infs[side] += self._places(np.isinf(values))
+            values[~finite] = 0.0
+        return finite, ~(finite | agree)
+
+    def _places(self, mask: Array) -> int:
+        return int(np.count_nonzero(mask[::2] | mask[1::2] if self.rule.parts == 2 else mask))
+
+    def _extremes(self, d: Array, r: Array, positions: Array) -> None:
+        if not len(d):
+            return
+        worst = int(np.argmax(d))
+        if self.max_abs is None or d[worst] > self.max_abs.value:
+            self.max_abs = self._extreme(float(d[worst]), int(positions[worst]))
+        with np.errstate(all="ignore"):
+            relative = np.where(d > 0, d / r, 0.0)
+        worst = int(np.argmax(relative))
+        if self.max_rel is None or relative[worst] > self.max_rel.value:
+            self.max_rel = self._extreme(float(relative[worst]), int(positions[worst]))
+
+    def _extreme(self, value: float, position: int) -> Extreme:
+        reference, target, start = self._sides
+        at = self._place.at(position // self.rule.parts)
+        first = (position - start) // self.rule.parts * self.rule.parts
+        sides = [_number(side[first : first + self.rule.parts]) for side in (reference, target)]
+        return Extreme(value=value, at=at, reference=sides[0], target=sides[1])
+
+    def _measure_ulps(self, reference: torch.Tensor, target: torch.Tensor, finite: Array | None = None) -> None:
+        if self.ulps is None:
+            return
+        sides = [side.to(self.rule.ulp) for side in (reference, target)]
+        if finite is not None:
+            keep = torch.from_numpy(finite)
+            sides = [side[keep] for side in sides]
+        if len(sides[0]):
+            self.ulps.add(*sides)
+
+
+def _number(parts: torch.Tensor) -> Number:
+    values: list[float] = parts.double().tolist()
+    return values[0] if len(values) == 1 else str(complex(*values))
+
+
+def _common(reference: torch.dtype, target: torch.dtype) -> torch.dtype:
+    """Give the narrowest dtype with vectorised steps that holds both exactly."""
+    narrow = all(dtype.is_floating_point and dtype.itemsize <= 4 for dtype in (reference, target))
+    return torch.float32 if narrow else torch.float64

@@ -1,0 +1,40 @@
+"""Configs as Python files: calls are recorded, edited, compared and saved, and built only at the end.
+
+What a user holds is a `LazyNode`, an OmegaConf dict with a target; what every algorithm here runs on is the frozen tree
+that `freeze` gives. Importing this package does not import torch.
+"""
+
+from libbench.config.building import built_at, instantiate, instantiate_parts
+from libbench.config.calls import LazyCall, clone
+from libbench.config.checking import validate
+from libbench.config.differences import Change, difference
+from libbench.config.files import LazyConfig, load_saved
+from libbench.config.frozen import Call, freeze, thaw, walk
+from libbench.config.nodes import LazyNode
+from libbench.config.saving import from_text, to_text
+from libbench.config.showing import digest, origin, show
+from libbench.config.targets import target_text
+
+__all__ = [
+    "Call",
+    "Change",
+    "LazyCall",
+    "LazyConfig",
+    "LazyNode",
+    "built_at",
+    "clone",
+    "difference",
+    "digest",
+    "freeze",
+    "from_text",
+    "instantiate",
+    "instantiate_parts",
+    "load_saved",
+    "origin",
+    "show",
+    "target_text",
+    "thaw",
+    "to_text",
+    "validate",
+    "walk",
+]

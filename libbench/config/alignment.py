@@ -1,0 +1,121 @@
+"""Align two lists, so that an item inserted in front is one difference and not one for every item after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+_MANY = 2000
+"""Beyond this many items that differ, items are compared place by place."""
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """An item of one list with its counterpart in the other; None where it has none."""
+
+    ours: int | None
+    theirs: int | None
+    moved: bool = False
+
+
+def aligned(
+    ours: Sequence[Any],
+    theirs: Sequence[Any],
+    content: Callable[[Any], str],
+    alike: Callable[[Any, Any], bool],
+) -> list[Pairing]:
+    """Pair the items of two lists, in order.
+
+    Args:
+        ours: the reference's list.
+        theirs: the target's.
+        content: gives equal text for equal items.
+        alike: tells whether two unequal items may be one item, changed.
+    """
+    if not ours and not theirs:
+        return []
+    ours_text, theirs_text = [content(each) for each in ours], [content(each) for each in theirs]
+    if ours_text == theirs_text:
+        return [Pairing(index, index) for index in range(len(ours))]
+    start = _common(ours_text, theirs_text)
+    stop = _common(ours_text[start:][::-1], theirs_text[start:][::-1])
+    our_end, their_end = len(ours) - stop, len(theirs) - stop
+    pairs = [Pairing(index, index) for index in range(start)]
+    if max(our_end, their_end) - start > _MANY:
+        middle = _by_place(range(start, our_end), range(start, their_end))
+    else:
+        middle = []
+        matcher = SequenceMatcher(None, ours_text[start:our_end], theirs_text[start:their_end], autojunk=False)
+        for tag, a, b, c, d in matcher.get_opcodes():
+            here, there = range(start + a, start + b), range(start + c, start + d)
+            equal = tag == "equal"
+            middle += _by_place(here, there) if equal else _gap(here, there, ours, theirs, alike)
+        middle = _with_moves(middle, ours_text, theirs_text)
+    pairs += middle
+    return pairs + [Pairing(our_end + index, their_end + index) for index in range(stop)]
+
+
+def _common(one: list[str], two: list[str]) -> int:
+    count = 0
+    for a, b in zip(one, two, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def _by_place(here: range, there: range) -> list[Pairing]:
+    both = [Pairing(a, b) for a, b in zip(here, there, strict=False)]
+    left = [Pairing(a, None) for a in here[len(there) :]]
+    return both + left + [Pairing(None, b) for b in there[len(here) :]]
+
+
+def _gap(
+    here: range, there: range, ours: Sequence[Any], theirs: Sequence[Any], alike: Callable[[Any, Any], bool]
+) -> list[Pairing]:
+    """Pair as many alike items of two stretches without equal ones as their order allows."""
+    rows, columns = len(here), len(there)
+    if rows * columns > 40_000:
+        return _by_place(here, there)
+    best = [[0] * (columns + 1) for _ in range(rows + 1)]
+    fits = [[alike(ours[a], theirs[b]) for b in there] for a in here]
+    for a in range(rows - 1, -1, -1):
+        for b in range(columns - 1, -1, -1):
+            paired = best[a + 1][b + 1] + 1 if fits[a][b] else 0
+            best[a][b] = max(paired, best[a + 1][b], best[a][b + 1])
+    pairs, a, b = [], 0, 0
+    while a < rows and b < columns:
+        if fits[a][b] and best[a][b] == best[a + 1][b + 1] + 1:
+            pairs.append(Pairing(here[a], there[b]))
+            a, b = a + 1, b + 1
+        elif best[a + 1][b] >= best[a][b + 1]:
+            pairs.append(Pairing(here[a], None))
+            a += 1
+        else:
+            pairs.append(Pairing(None, there[b]))
+            b += 1
+    pairs += [Pairing(index, None) for index in here[a:]]
+    return pairs + [Pairing(None, index) for index in there[b:]]
+
+
+def _with_moves(pairs: list[Pairing], ours: list[str], theirs: list[str]) -> list[Pairing]:
+    """Join an item that is gone in one place and there in another into one that moved."""
+    gone: dict[str, list[int]] = {}
+    for each in pairs:
+        if each.theirs is None and each.ours is not None:
+            gone.setdefault(ours[each.ours], []).append(each.ours)
+    moved: dict[int, int] = {}
+    for each in pairs:
+        if each.ours is None and each.theirs is not None and gone.get(theirs[each.theirs]):
+            moved[each.theirs] = gone[theirs[each.theirs]].pop(0)
+    taken = set(moved.values())
+    joined = []
+    for each in pairs:
+        if each.theirs is None and each.ours in taken:
+            continue
+        if each.ours is None and each.theirs in moved:
+            each = Pairing(moved[each.theirs], each.theirs, moved=True)
+        joined.append(each)
+    return joined

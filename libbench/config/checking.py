@@ -1,0 +1,101 @@
+"""Find the mistakes of a config without building anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from libbench.config.frozen import Call, Group, Tree, children, freeze
+from libbench.config.interpolation import Resolver, is_interpolation
+from libbench.config.places import join, told
+from libbench.config.signatures import shape_of, unknown
+from libbench.config.targets import callable_target, target_text
+from libbench.errors import ConfigError
+
+
+def validate(cfg: Any) -> list[str]:
+    """List every mistake of a config, each as one line with its path and where it was written.
+
+    Text targets are imported; nothing is built. An empty list means that every call has a target that can be
+    imported, gets no parameter that it does not have, misses none that it needs, and that every interpolation
+    leads somewhere.
+    """
+    try:
+        tree = freeze(cfg)
+    except ConfigError as error:
+        return [str(error)]
+    resolver = Resolver(tree)
+    problems = []
+    for path, value, origin in _places(tree):
+        if type(value) is Call:
+            problems.extend(problems_of(value, ".".join(map(str, path))))
+        elif is_interpolation(value):
+            try:
+                resolver.resolve(value, path)
+            except ConfigError as error:
+                problems.append(f"{error}{told('.'.join(map(str, path)), origin)}")
+    return problems
+
+
+def _places(tree: Tree) -> Iterator[tuple[tuple[Any, ...], Tree, Any]]:
+    """Give every value with its keys and the origin that is nearest to it."""
+    seen: set[int] = set()
+    stack: list[tuple[tuple[Any, ...], Tree, Any]] = [((), tree, None)]
+    while stack:
+        path, value, origin = stack.pop()
+        kind = type(value)
+        if kind is Call:
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            origin = value.origin or origin
+        yield path, value, origin
+        origins = value.origins if kind is Call or kind is Group else {}
+        stack.extend(((*path, key), each, origins.get(key, origin)) for key, each in reversed(list(children(value))))
+
+
+def problems_of(call: Call, path: str) -> list[str]:
+    """List the mistakes of one call, not of what it holds."""
+    try:
+        target = callable_target(call.target)
+    except ConfigError as error:
+        return [f"{error}{told(path, call.origins.get('_target_', call.origin))}"]
+    shape = shape_of(target)
+    found = []
+    if not shape.open:
+        for name in call.kwargs:
+            if name not in shape.named:
+                where = told(join(path, name), call.origins.get(name, call.origin))
+                found.append(f"{unknown(target, name)}{where}")
+    if len(call.args) > len(shape.placed) and not shape.variadic:
+        found.append(
+            f"{target_text(target)} takes {len(shape.placed)} positional arguments, got {len(call.args)}"
+            f"{told(path, call.origin)}"
+        )
+    if not call.partial:
+        missing = shape.missing(len(call.args), call.kwargs.keys())
+        if missing:
+            plural = "s" if len(missing) > 1 else ""
+            found.append(
+                f"{target_text(target)} misses the required parameter{plural} {', '.join(map(repr, missing))}"
+                f"{told(path, call.origin)}"
+            )
+    found.extend(
+        f"{target_text(target)} needs a value for {name!r}, which is '???'"
+        f"{told(join(path, name), call.origins.get(name, call.origin))}"
+        for name, value in call.kwargs.items()
+        if type(value) is str and value == "???"
+    )
+    return found
+
+
+def checked_target(call: Call, path: str) -> Callable[..., Any]:
+    """Give the callable of a call without mistakes.
+
+    Raises:
+        ConfigError: the first of its mistakes.
+    """
+    problems = problems_of(call, path)
+    if problems:
+        raise ConfigError(problems[0])
+    return callable_target(call.target)

@@ -1,0 +1,118 @@
+"""Load a config file, change it by overrides, and save it."""
+
+from __future__ import annotations
+
+import os
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from libbench.config import calls, modules, nodes
+from libbench.config.frozen import freeze
+from libbench.config.nodes import LazyDict
+from libbench.config.overriding import overridden
+from libbench.config.places import short
+from libbench.errors import ConfigError, did_you_mean
+
+_NOT_VALUES = (
+    types.ModuleType,
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.GenericAlias,
+    types.UnionType,
+    typing.TypeVar,
+    typing._Final,
+    calls.LazyCall,
+)
+
+
+class LazyConfig:
+    """Configs as Python files."""
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Any:
+        """Run a config file and give its module-level names as a config.
+
+        Kept are the names without a leading underscore whose values are not modules, classes, functions or typing
+        objects. A file that ends in `.yaml` or `.yml` is one that `save` wrote.
+
+        Raises:
+            ConfigError: the file is missing, cannot be parsed, or raises. It says the file and the line of the
+                statement that raised, and the original is its cause.
+        """
+        file = Path(path)
+        if not file.is_file():
+            raise ConfigError(_missing(file))
+        if file.suffix in (".yaml", ".yml"):
+            return load_saved(file)
+        module = modules.config_module(file)
+        made: LazyDict = nodes.blank(LazyDict, None, None)
+        kept = {name: value for name, value in vars(module).items() if _is_kept(name, value)}
+        made.__dict__["_content"] = {name: nodes.wrap(value, name, made) for name, value in kept.items()}
+        made._mark.origins = {name: each for name, each in modules.origins_in(module).items() if name in kept}
+        return made
+
+    @staticmethod
+    def apply_overrides(cfg: Any, overrides: Sequence[str], *, defaults: Mapping[str, Any] | None = None) -> Any:
+        """Give a copy of a config with overrides in Hydra's grammar applied: all of them, or none.
+
+        Args:
+            cfg: a config; it is not changed.
+            overrides: `a.b=c` changes, `+a.b=c` adds, `~a.b` deletes. A value is typed by the one that it replaces, or
+                by the parameter's default.
+            defaults: for top-level names that the config does not have, what an override of them starts from.
+
+        Raises:
+            ConfigError: one cannot be parsed, names a key that is not there, or has a value of another type.
+        """
+        return overridden(cfg, overrides, defaults or {})
+
+    @staticmethod
+    def save(cfg: Any, path: str | os.PathLike[str]) -> None:
+        """Write a config so that `load` gives it back without a difference.
+
+        Raises:
+            ConfigError: it holds a value that cannot be written, such as a lambda or a tensor; its path is named.
+        """
+        from libbench.config.saving import to_text
+
+        text = to_text(cfg)
+        Path(path).write_text(text, encoding="utf-8")
+
+
+def load_saved(path: str | os.PathLike[str], *, allow: Sequence[str] | None = None) -> Any:
+    """Read a file that `LazyConfig.save` wrote; nothing is executed but the import of the named targets.
+
+    Args:
+        path: the file.
+        allow: the prefixes of the modules that may be imported, for a file from a stranger; None allows all.
+    """
+    from libbench.config.saving import from_text
+
+    file = Path(path)
+    if not file.is_file():
+        raise ConfigError(_missing(file))
+    return from_text(file.read_text(encoding="utf-8"), allow=allow, name=short(file))
+
+
+def _is_kept(name: str, value: object) -> bool:
+    if name.startswith("_") or isinstance(value, _NOT_VALUES):
+        return False
+    return type(value).__module__ not in ("__future__", "typing", "typing_extensions")
+
+
+def _missing(file: Path) -> str:
+    if file.is_dir():
+        return f"{short(file)} is a folder, not a config file"
+    folder = file.parent
+    while not folder.is_dir() and folder != folder.parent:
+        file, folder = folder, folder.parent
+    near = [each.name for each in folder.iterdir() if each.is_dir() or each.suffix in (".py", ".yaml", ".yml")]
+    return f"no config file {short(file)}{did_you_mean(file.name, near)}"
+
+
+__all__ = ["LazyConfig", "freeze", "load_saved"]

@@ -1,0 +1,170 @@
+"""What is the same value: a text for every leaf of a config, equal in every process for equal leaves."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path, PurePath
+from types import CodeType, FunctionType
+from typing import Any
+
+from libbench.config.places import short
+from libbench.config.targets import target_key
+
+_SCALARS = frozenset({int, str, bool, type(None), bytes})
+
+
+def same_leaf(one: Any, two: Any) -> bool:
+    """Tell whether two leaves are the same: equal types and equal values, NaN equal to NaN, arrays by content."""
+    if one is two:
+        return True
+    kind = type(one)
+    if kind in _SCALARS:
+        return kind is type(two) and bool(one == two)
+    return fingerprint(one) == fingerprint(two)
+
+
+def fingerprint(value: Any) -> str:
+    """Give a text that is equal for equal leaves, in every process.
+
+    Functions and classes go by file or module and qualified name, a lambda also by its code; tensors and arrays by
+    dtype, shape and content; other objects by type and attributes.
+    """
+    return _of(value, ())
+
+
+def _of(value: Any, above: tuple[int, ...]) -> str:
+    kind = type(value)
+    if kind in _SCALARS or kind is float or kind is complex:
+        return f"{kind.__name__}:{value!r}"
+    if id(value) in above or len(above) > 20:
+        return "..."
+    inner = functools.partial(_of, above=(*above, id(value)))
+    for base, text in _KINDS:
+        if isinstance(value, base):
+            return f"{_type_name(kind)}:{text(value, inner)}"
+    key = target_key(value) if callable(value) or isinstance(value, type) else None
+    if key is not None:
+        return f"target:{key}"
+    if isinstance(value, FunctionType):
+        return f"function:{_function(value, inner)}"
+    if is_dataclass(value):
+        return f"{_type_name(kind)}:{[(each.name, inner(getattr(value, each.name))) for each in fields(value)]}"
+    return f"{_type_name(kind)}:{_state(value, inner)}"
+
+
+def _type_name(kind: type) -> str:
+    return target_key(kind) or kind.__qualname__
+
+
+def _array(value: Any, inner: Callable[[Any], str]) -> str:
+    data = hashlib.sha256(value.tobytes()).hexdigest() if value.dtype != object else inner(value.tolist())
+    return f"{value.dtype}{value.shape}{data}"
+
+
+def _tensor(value: Any, inner: Callable[[Any], str]) -> str:
+    import torch
+
+    plain = value.detach().cpu().contiguous()
+    data = hashlib.sha256(plain.reshape(-1).view(torch.uint8).numpy().tobytes()).hexdigest()
+    return f"{value.dtype}{tuple(value.shape)}{value.device}{value.requires_grad}{data}"
+
+
+def _function(value: FunctionType, inner: Callable[[Any], str]) -> str:
+    cells = [inner(cell.cell_contents) for cell in value.__closure__ or ()]
+    defaults = [inner(value.__defaults__), inner(value.__kwdefaults__)]
+    return f"{value.__qualname__}:{_code(value.__code__)}:{cells}:{defaults}"
+
+
+def _code(code: CodeType) -> str:
+    constants = [_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    return hashlib.sha256(f"{code.co_code!r}{constants}{code.co_names}{code.co_freevars}".encode()).hexdigest()
+
+
+def _state(value: Any, inner: Callable[[Any], str]) -> str:
+    state = getattr(value, "__dict__", None)
+    if isinstance(state, dict) and state:
+        return str(sorted((str(key), inner(each)) for key, each in state.items()))
+    text = repr(value)
+    return text if " at 0x" not in text else ""
+
+
+def _unordered(value: Any, inner: Callable[[Any], str]) -> str:
+    return str(sorted(inner(each) for each in value))
+
+
+def _ordered(value: Any, inner: Callable[[Any], str]) -> str:
+    return str([inner(each) for each in value])
+
+
+def _items(value: Any, inner: Callable[[Any], str]) -> str:
+    return str([(inner(key), inner(each)) for key, each in value.items()])
+
+
+def _partial(value: Any, inner: Callable[[Any], str]) -> str:
+    return f"{inner(value.func)}{inner(value.args)}{inner(value.keywords)}"
+
+
+class _Named(type):
+    """A stand-in for a class of a package that may not be imported: matched by its name."""
+
+    module: str
+    name: str
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return any(each.__module__ == cls.module and each.__name__ == cls.name for each in type(value).__mro__)
+
+
+class _Tensor(metaclass=_Named):
+    module, name = "torch", "Tensor"
+
+
+class _Array(metaclass=_Named):
+    module, name = "numpy", "ndarray"
+
+
+def _enum(value: Any, inner: Callable[[Any], str]) -> str:
+    return str(value.name)
+
+
+def _path(value: Any, inner: Callable[[Any], str]) -> str:
+    return str(value)
+
+
+def _call(value: Any, inner: Callable[[Any], str]) -> str:
+    return f"{inner(value.target)}{inner(value.args)}{inner(value.kwargs)}{value.partial}"
+
+
+def _kinds() -> list[tuple[Any, Callable[[Any, Callable[[Any], str]], str]]]:
+    from libbench.config.frozen import Call
+
+    return [
+        (Call, _call),
+        (Enum, _enum),
+        (PurePath, _path),
+        (set | frozenset, _unordered),
+        (list | tuple, _ordered),
+        (dict, _items),
+        (functools.partial, _partial),
+        (_Tensor, _tensor),
+        (_Array, _array),
+    ]
+
+
+_KINDS = _kinds()
+
+
+def opaque_text(value: object) -> str:
+    """Describe a value that cannot be saved: `<lambda a.py:12>`, `<Tensor (2, 3) torch.float32>`, `<Net>`."""
+    code = getattr(value, "__code__", None)
+    if isinstance(code, CodeType):
+        name = "lambda" if code.co_name == "<lambda>" else f"function {getattr(value, '__qualname__', code.co_name)}"
+        return f"<{name} {short(Path(code.co_filename))}:{code.co_firstlineno}>"
+    if isinstance(value, type):
+        return f"<class {value.__qualname__}>"
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"<{type(value).__name__} {tuple(value.shape)} {value.dtype}>"
+    return f"<{type(value).__qualname__}>"

@@ -1,0 +1,200 @@
+"""Overrides in Hydra's grammar, applied to a copy: all of them, or none."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from inspect import Parameter
+from typing import Any
+
+from libbench.config.coercion import ABSENT, fitted
+from libbench.config.frozen import Call, Group, Tree, freeze, thaw
+from libbench.config.interpolation import keys_of, step, value_at
+from libbench.config.places import Origin, join
+from libbench.config.signatures import shape_of, unknown
+from libbench.config.targets import callable_target, target_text
+from libbench.errors import ConfigError, did_you_mean
+
+
+def overridden(cfg: Any, overrides: Sequence[str], defaults: Mapping[str, Any]) -> Any:
+    """Give a copy of a config with overrides applied; see `LazyConfig.apply_overrides`."""
+    if isinstance(overrides, str):
+        raise ConfigError(f"overrides are a list of texts, got the text {overrides!r}")
+    draft = freeze(cfg)
+    for text in overrides:
+        draft = _Override(text).applied(draft, defaults)
+    return thaw(draft)
+
+
+@functools.lru_cache(maxsize=1)
+def _parser() -> Any:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    return OverridesParser.create()
+
+
+class _Override:
+    """One override, parsed."""
+
+    def __init__(self, text: str) -> None:
+        from hydra.errors import HydraException
+
+        self.text = text
+        self.origin = Origin(f"override {text!r}")
+        try:
+            parsed = _parser().parse_override(text)
+        except HydraException as error:
+            raise ConfigError(f"cannot read the override {text!r}: {str(error).splitlines()[0]}") from error
+        if parsed.is_sweep_override():
+            raise ConfigError(
+                f"override {text!r} gives several values, which only a sweep takes (--sweep); "
+                f"a list is written in brackets: {parsed.key_or_group}=[...]"
+            )
+        if parsed.package is not None or "/" in parsed.key_or_group:
+            raise ConfigError(f"override {text!r} names a config group; a key is a dotted path such as 'model.width'")
+        self.keys: list[str] = parsed.key_or_group.split(".")
+        self.deletes: bool = parsed.is_delete()
+        self.adds: bool = parsed.is_add() or parsed.is_force_add()
+        self.value = parsed.value()
+        self.bare = self.deletes and "=" not in text
+        self.raw = text.partition("=")[2]
+
+    def applied(self, draft: Tree, defaults: Mapping[str, Any]) -> Tree:
+        first = self.keys[0]
+        if first in defaults and isinstance(draft, dict) and first not in draft and not self.deletes:
+            draft[first] = freeze(defaults[first])
+            if len(self.keys) == 1 and self.adds:
+                draft[first] = self.value
+        return self.changed(draft, self.keys, "")
+
+    def changed(self, holder: Tree, keys: list[str], path: str) -> Tree:
+        """Give `holder` with the value changed: the same object, unless it is a tuple or a dataclass instance."""
+        key, rest = keys[0], keys[1:]
+        found = self.step(holder, key)
+        if rest:
+            if found is None:
+                inner = self.begun(holder, key, path)
+            else:
+                inner = value_at(holder, found[0]) if not _is_record(holder) else getattr(holder, key)
+            here = found[0] if found is not None else key
+            after = self.changed(inner, rest, join(path, key))
+            return holder if after is inner and found is not None else self.put(holder, here, after, path)
+        if self.deletes:
+            return self.deleted(holder, key, found, path)
+        if found is None:
+            present = self.absent(holder, key, path)
+        else:
+            present = value_at(holder, found[0]) if not _is_record(holder) else getattr(holder, key)
+        parameter = _parameter(holder, key)
+        value = fitted(self.value, self.raw, present, parameter, self.where(join(path, key)))
+        return self.put(holder, found[0] if found is not None else key, value, path)
+
+    def step(self, holder: Tree, key: str) -> tuple[Any] | None:
+        if _is_record(holder):
+            return (key,) if key in {each.name for each in dataclasses.fields(holder) if each.init} else None
+        return step(holder, key)
+
+    def put(self, holder: Tree, key: Any, value: Tree, path: str) -> Tree:
+        if type(holder) is Call:
+            if isinstance(key, str):
+                holder.kwargs[key] = value
+            else:
+                holder.args[key] = value
+            holder.origins[key] = self.origin
+        elif isinstance(holder, dict):
+            holder[key] = value
+            if isinstance(holder, Group):
+                holder.origins[key] = self.origin
+        elif isinstance(holder, list):
+            holder[key] = value
+        elif isinstance(holder, tuple):
+            return (*holder[:key], value, *holder[key + 1 :])
+        else:
+            try:
+                return dataclasses.replace(holder, **{key: value})
+            except (TypeError, ValueError) as error:
+                raise ConfigError(f"{error}{self.where(join(path, str(key)))}") from error
+        return holder
+
+    def deleted(self, holder: Tree, key: str, found: tuple[Any] | None, path: str) -> Tree:
+        here = join(path, key)
+        if found is None:
+            raise ConfigError(f"there is no {here!r} to delete{did_you_mean(key, keys_of(holder))}{self.where('')}")
+        if _is_record(holder):
+            raise ConfigError(
+                f"{here!r} is a field of {type(holder).__name__}, which cannot be deleted{self.where('')}"
+            )
+        if not self.bare and value_at(holder, found[0]) != self.value:
+            raise ConfigError(f"{here!r} is {value_at(holder, found[0])!r}, not {self.value!r}{self.where('')}")
+        if isinstance(holder, tuple):
+            return (*holder[: found[0]], *holder[found[0] + 1 :])
+        if type(holder) is Call:
+            if isinstance(found[0], int):
+                del holder.args[found[0]]
+            else:
+                del holder.kwargs[found[0]]
+                holder.origins.pop(found[0], None)
+        else:
+            del holder[found[0]]
+        return holder
+
+    def begun(self, holder: Tree, key: str, path: str) -> Tree:
+        """Give what an absent key on the way to the value starts as."""
+        here = join(path, key)
+        if type(holder) is Call or _is_record(holder) or not self.adds or not isinstance(holder, dict):
+            raise ConfigError(self.unknown(holder, key, here))
+        return Group()
+
+    def absent(self, holder: Tree, key: str, path: str) -> Any:
+        """Give what the value of an absent key is typed by, or refuse the key."""
+        here = join(path, key)
+        if type(holder) is Call:
+            target = callable_target(holder.target)
+            shape = shape_of(target)
+            if key in shape.named:
+                default = shape.named[key].default
+                return ABSENT if default is Parameter.empty else default
+            if not shape.open:
+                raise ConfigError(f"{unknown(target, key)}{self.where(here)}")
+            if self.adds:
+                return ABSENT
+            raise ConfigError(self.unknown(holder, key, here))
+        if isinstance(holder, dict) and self.adds:
+            return ABSENT
+        if isinstance(holder, list) and self.adds and key == str(len(holder)):
+            holder.append(None)
+            return ABSENT
+        raise ConfigError(self.unknown(holder, key, here))
+
+    def unknown(self, holder: Tree, key: str, here: str) -> str:
+        if not isinstance(holder, dict | list | tuple | Call) and not _is_record(holder):
+            above = here.rpartition(".")[0]
+            return f"{above!r} is {holder!r} and holds nothing, so there is no {here!r}{self.where('')}"
+        right = keys_of(holder)
+        if type(holder) is Call:
+            right += shape_of(callable_target(holder.target)).named
+        elif _is_record(holder):
+            right = [each.name for each in dataclasses.fields(holder)]
+        hint = did_you_mean(key, right)
+        add = f"; a new key is added by '+{self.text}'" if isinstance(holder, dict) and not self.deletes else ""
+        what = (
+            f"{target_text(holder.target)} has no {key!r} at {here!r}"
+            if type(holder) is Call
+            else f"there is no {here!r}"
+        )
+        return f"{what}{hint}{add}{self.where('')}"
+
+    def where(self, path: str) -> str:
+        """Give the end of an error: the path, and this override."""
+        return f" (at {path}, set by {self.origin})" if path else f" (in {self.origin})"
+
+
+def _is_record(value: object) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type) and type(value) is not Call
+
+
+def _parameter(holder: Tree, key: str) -> Parameter | None:
+    if type(holder) is not Call:
+        return None
+    return shape_of(callable_target(holder.target)).named.get(key)

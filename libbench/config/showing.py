@@ -1,0 +1,105 @@
+"""Show parts of a config as text for people, and sum a config up as one hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from libbench.config.frozen import Call, Group, Tree, children, freeze
+from libbench.config.interpolation import step, value_at
+from libbench.config.leaves import fingerprint, opaque_text
+from libbench.config.places import Origin
+from libbench.config.targets import target_key, target_text
+
+
+def show(node: Any) -> str:
+    """Render a node, or any value, as one line of Python-like text: `TorchCompile(backend='inductor')`."""
+    tree = freeze(node)
+    kind = type(tree)
+    if kind is Call:
+        name = target_text(tree.target).rpartition(".")[2]
+        given = [show(each) for each in tree.args] + [f"{key}={show(each)}" for key, each in tree.kwargs.items()]
+        return f"{name}{'.partial' if tree.partial else ''}({', '.join(given)})"
+    if kind is list:
+        return f"[{', '.join(map(show, tree))}]"
+    if kind is tuple:
+        return f"({', '.join(map(show, tree))}{',' if len(tree) == 1 else ''})"
+    if kind is dict or kind is Group:
+        return f"{{{', '.join(f'{key!r}: {show(each)}' for key, each in tree.items())}}}"
+    return shown_leaf(tree)
+
+
+def shown_leaf(value: Any) -> str:
+    """Render one leaf as a line of text, without addresses."""
+    if callable(value) or isinstance(value, type):
+        return target_text(value) if target_key(value) is not None else opaque_text(value)
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return opaque_text(value)
+    text = " ".join(repr(value).split())
+    return opaque_text(value) if " at 0x" in text else text
+
+
+def digest(cfg: Any) -> str:
+    """Give a hash, 64 hexadecimal digits, of everything in a config: targets, values, types and what is shared.
+
+    It is the same in every process, and for the same file loaded anew. Where things were written does not enter.
+    """
+    state = hashlib.sha256()
+    for token in _tokens(freeze(cfg), {}):
+        state.update(token.encode("utf-8", "backslashreplace"))
+        state.update(b"\0")
+    return state.hexdigest()
+
+
+def _tokens(tree: Tree, numbers: dict[int, int]) -> Iterator[str]:
+    kind = type(tree)
+    if kind is Call:
+        if id(tree) in numbers:
+            yield f"again {numbers[id(tree)]}"
+            return
+        numbers[id(tree)] = len(numbers)
+        yield f"call {_target(tree.target)} {tree.partial} {len(tree.args)} {len(tree.kwargs)}"
+    elif kind is list or kind is tuple or kind is dict or kind is Group:
+        yield f"{'dict' if kind is Group else kind.__name__} {len(tree)}"
+    else:
+        yield fingerprint(tree)
+        return
+    pairs = list(children(tree))
+    if kind is not list and kind is not tuple:
+        pairs.sort(key=lambda pair: (type(pair[0]).__name__, str(pair[0])))
+    for key, each in pairs:
+        yield fingerprint(key)
+        yield from _tokens(each, numbers)
+
+
+def _target(target: Any) -> str:
+    return f"text:{target}" if isinstance(target, str) else fingerprint(target)
+
+
+def origin(cfg: Any, path: str) -> str | None:
+    """Give where the value at a dotted path was set: `configs/a.py:12`, or the override; None when it is not known."""
+    found = origin_at(freeze(cfg), path.split(".") if path else [])
+    return None if found is None else str(found)
+
+
+def origin_at(tree: Tree, keys: list[Any]) -> Origin | None:
+    """Give the nearest known origin on the way to a value; None where the path leads nowhere or nothing is known."""
+    best = tree.origin if type(tree) is Call else None
+    for key in keys:
+        found = step(tree, key)
+        if found is None:
+            return None
+        set_at = tree.origins.get(found[0]) if type(tree) in (Call, Group) else None
+        tree = value_at(tree, found[0])
+        best = origin_below(tree, set_at, best)
+    return best
+
+
+def origin_below(value: Tree, set_at: Origin | None, above: Origin | None) -> Origin | None:
+    """Give the origin of a value: where its key was set, where its call was written, or what is above it."""
+    if set_at is not None and set_at.file is None:
+        return set_at
+    if type(value) is Call and value.origin is not None:
+        return value.origin
+    return set_at or above

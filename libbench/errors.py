@@ -1,0 +1,36 @@
+"""What libbench raises, and the hint that goes with a wrong name.
+
+A side that fails is not an error: it is recorded as a `Failure` in the result. An error means that the question
+itself could not be asked: a config, a file or a flag is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class LibbenchError(Exception):
+    """The base of everything that libbench raises for a caller's mistake; its text fits one line."""
+
+
+class ConfigError(LibbenchError):
+    """A config file, a node in it or an override is wrong."""
+
+
+class MissingPackageError(LibbenchError):
+    """An optional package that a config names is not installed."""
+
+
+def did_you_mean(wrong: str, right: Iterable[str], cutoff: float = 0.6) -> str:
+    """Give `"; did you mean 'x'?"` for the nearest right name, or an empty string when none is near.
+
+    Args:
+        cutoff: how near, from 0 to 1, as `difflib.get_close_matches` has it.
+    """
+    near = get_close_matches(wrong, sorted(set(right)), n=1, cutoff=cutoff)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+class UnavailableError(LibbenchError):
+    """A device, a compiler or a tool that a config names cannot be used on this machine."""

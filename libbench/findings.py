@@ -1,0 +1,134 @@
+"""What comparing found: records made of plain values only, so that they can be written as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["same", "different", "unjudged"]
+Number = int | float | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extreme:
+    """The largest difference of a kind, and where it stands.
+
+    Attributes:
+        value: the difference; an int for integers, however large.
+        at: the position, `()` for a lone number. Its first entry is a dataset index where the leaf's dimension 0 is
+            the batch.
+        reference: the reference's value there; text for a complex number.
+        target: the target's value there.
+    """
+
+    value: int | float
+    at: tuple[int, ...]
+    reference: Number
+    target: Number
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafReport:
+    """What was found at one path, over all batches.
+
+    Pairs are (reference, target); None stands for a side that has no such thing. Statistics cover the places where
+    both sides are finite; they are None where they have no meaning (no such place, not a number, not compared).
+
+    Attributes:
+        path: as `logits` or `past.0.keys`; `output` for a lone value.
+        verdict: "unjudged" when the values could not be looked at.
+        reasons: why it is not the same, one sentence each.
+        notes: what is worth knowing but changes no verdict.
+        kind: the reference's kind of leaf (`tensor`, `number`, `string`, ...), or the target's where that is missing.
+        dtypes: names as `float32`, or class names of what has no dtype.
+        shapes: of the first batch.
+        elements: how many values were compared.
+        mismatches: how many of them disagree.
+        max_abs: the largest absolute difference.
+        max_rel: the largest absolute difference over the reference's absolute value; 0/0 is 0, x/0 is infinite.
+        rmse: the root of the mean squared difference.
+        cosine: the cosine of the angle between both sides; None when one of them is zero.
+        snr_db: reference power over difference power, in dB; infinite without a difference.
+        ulp_max: the largest distance in units of the last place of the coarser dtype.
+        ulp_p50: the median distance, from a sample of the elements.
+        ulp_p99: the 99th percentile, from the same sample.
+        first_mismatch: position of the first mismatch in the order of the batches.
+        nans: how many NaNs.
+        infs: how many infinities.
+        level: the smallest tolerance level that passes; -inf when all agree exactly, inf when none passes.
+        rtol: the relative tolerance used; None for what is compared exactly by its nature.
+        atol: the absolute tolerance used.
+    """
+
+    path: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    kind: str = "tensor"
+    dtypes: tuple[str | None, str | None] = (None, None)
+    shapes: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None)
+    elements: int = 0
+    mismatches: int = 0
+    max_abs: Extreme | None = None
+    max_rel: Extreme | None = None
+    rmse: float | None = None
+    cosine: float | None = None
+    snr_db: float | None = None
+    ulp_max: int | None = None
+    ulp_p50: float | None = None
+    ulp_p99: float | None = None
+    first_mismatch: tuple[int, ...] | None = None
+    nans: tuple[int, int] = (0, 0)
+    infs: tuple[int, int] = (0, 0)
+    level: float | None = None
+    rtol: float | None = None
+    atol: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputsReport:
+    """What was found in all outputs of both sides.
+
+    Attributes:
+        verdict: "different" for any difference; else "unjudged" when nothing was compared or a leaf could not be
+            looked at; else "same", which speaks of the compared batches only.
+        reasons: differences of structure, each with its path.
+        notes: what changes no verdict, as another order of keys.
+        leaves: one report per path (and pair of dtypes), the worst first.
+        batches: how many were compared.
+        samples: how many dataset indices they had, repeated ones counted each time.
+        elements: how many values were compared.
+        skipped: batches that were not compared, by reason.
+    """
+
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    leaves: tuple[LeafReport, ...] = ()
+    batches: int = 0
+    samples: int = 0
+    elements: int = 0
+    skipped: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricReport:
+    """What was found for one metric.
+
+    Attributes:
+        name: the metric's name.
+        reference: its value; None when this side has no such metric.
+        target: likewise.
+        difference: target minus reference; None when it is no number.
+        allowed: the largest absolute difference that passes.
+        verdict: never "unjudged": a metric of one side only is a difference.
+        note: why it differs, or what is worth knowing; empty when there is nothing to say.
+    """
+
+    name: str
+    reference: float | None
+    target: float | None
+    difference: float | None
+    allowed: float
+    verdict: Verdict
+    note: str = ""

@@ -1,0 +1,227 @@
+"""The roles that plug-ins play. Anything with these methods will do; only `Evaluator` is a class to inherit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from libbench.compare.metrics import judge_metrics
+from libbench.findings import MetricReport
+from libbench.job import Job
+from libbench.result import CompileFacts, Evaluation, Measurement, Output, Preparation, Stage
+from libbench.settings import Timer, Tolerance
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one call of the model gets.
+
+    Attributes:
+        indices: the dataset index of each sample.
+        inputs: as the data gave them. A tuple or list is called as `model(*inputs)`, a dict as `model(**inputs)`,
+            anything else as `model(inputs)`.
+        number: position in the epoch, from 0.
+        epoch: from 0.
+    """
+
+    indices: tuple[int, ...]
+    inputs: Any
+    number: int
+    epoch: int = 0
+
+
+def feed(call: Callable[..., Any], inputs: Any) -> Any:
+    """Call the model with a batch's inputs, as `Batch` says."""
+    if isinstance(inputs, tuple | list):
+        return call(*inputs)
+    if isinstance(inputs, dict):
+        return call(**inputs)
+    return call(inputs)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What a compiler gives.
+
+    Attributes:
+        call: called in place of the model's method, with the same arguments.
+        version: name and version of the compiler, for the report.
+        facts: says, after calls, what was compiled; None for a compiler that leaves the model as it is.
+        cold: whether the compiler's cache was empty before; None when it keeps none.
+    """
+
+    call: Callable[..., Any]
+    version: str
+    facts: Callable[[], CompileFacts] | None = None
+    cold: bool | None = None
+
+
+class Compiler(Protocol):
+    """Turns the model into what is timed."""
+
+    def compile(self, model: Any, example: Batch, method: str) -> Compiled:
+        """Compile `method` of `model`; `example` is a batch on the device, to trace with, not to change.
+
+        Compilation may also happen in the first call. A package that is not there raises `MissingPackageError`.
+        """
+        ...
+
+
+class Device(Protocol):
+    """Where tensors live, how to wait for them, which clocks there are."""
+
+    def put(self, tree: Any) -> Any:
+        """Give the same tree, or module, with its tensors on this device."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until everything that was asked of the device is done."""
+        ...
+
+    def time(self, call: Callable[[], Any]) -> Mapping[str, float]:
+        """Run `call` and wait for it; give seconds by clock. `wall` is always one of the clocks."""
+        ...
+
+    def seed(self, n: int) -> None:
+        """Seed every source of random numbers."""
+        ...
+
+    def reset_peak(self) -> None:
+        """Forget the largest memory so far."""
+        ...
+
+    def memory(self) -> Mapping[str, int]:
+        """Give bytes in use now, by kind of memory; empty where it cannot be read."""
+        ...
+
+    def peak_memory(self) -> Mapping[str, int]:
+        """Give the largest bytes in use since `reset_peak`, by kind of memory."""
+        ...
+
+    def describe(self) -> Mapping[str, Any]:
+        """Say which device it is."""
+        ...
+
+
+class Workload(Protocol):
+    """What one call is."""
+
+    @property
+    def method(self) -> str:
+        """The model's method that is compiled and called."""
+        ...
+
+    def setup(self, model: Any) -> AbstractContextManager[None]:
+        """Hold the model ready (its train or eval mode, say) and put it back."""
+        ...
+
+    def mode(self) -> AbstractContextManager[None]:
+        """Hold what must be switched on around calls, such as inference mode."""
+        ...
+
+    def step(self, call: Callable[..., Any], batch: Batch) -> Any:
+        """Do one call; give the outputs as the model returned them."""
+        ...
+
+
+class Evaluator(ABC):
+    """Metrics from indices and raw outputs.
+
+    Attributes:
+        tolerances: by glob of metric name, the absolute difference that is allowed where the config sets none.
+    """
+
+    tolerances: ClassVar[Mapping[str, float]] = {}
+
+    @abstractmethod
+    def process(self, batch: Batch, outputs: Any) -> Mapping[int, Any]:
+        """Give one record for each sample of a batch.
+
+        Args:
+            batch: what was fed; `batch.indices` are the dataset indices, `batch.inputs` what the data gave.
+            outputs: exactly what the model returned: same object, same device, nothing sliced.
+
+        Returns:
+            By dataset index: numbers, strings, small containers of them.
+        """
+
+    @abstractmethod
+    def evaluate(self, records: Mapping[int, Any]) -> Mapping[str, float]:
+        """Give metrics by name from the records of all batches and ranks, in index order."""
+
+    def compare(
+        self, reference: Mapping[str, float], target: Mapping[str, float], tolerance: Tolerance
+    ) -> tuple[MetricReport, ...]:
+        """Judge the target's metrics by the reference's; by default, number by number."""
+        return judge_metrics(reference, target, tolerance, self.tolerances)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A sign of life from a session.
+
+    Attributes:
+        side: position of the job in `Runner.open`.
+        stage: what it is doing.
+        done, total: how far it has come, in batches or pairs; total is None when it is not known.
+    """
+
+    side: int
+    stage: Stage
+    done: int = 0
+    total: int | None = None
+
+
+Watch = Callable[[Event], None]
+
+
+class Session(Protocol):
+    """A Worker seen from outside. Every method but `close` raises `SideFailed` when a side fails."""
+
+    def environment(self) -> Mapping[str, Any]:
+        """Describe the machine and the software that the worker runs on."""
+        ...
+
+    def prepare(self) -> tuple[Preparation, ...]:
+        """Instantiate and compile every job; one record for each, in order."""
+        ...
+
+    def batches(self) -> Iterator[Output]:
+        """Run every batch of the only job; the snapshot of each lies in the folder when it is given."""
+        ...
+
+    def metrics(self) -> Evaluation:
+        """Give what the evaluator says, after the last batch."""
+        ...
+
+    def measure(self, timer: Timer) -> Measurement:
+        """Time the jobs, alternating between them when there are two."""
+        ...
+
+    def close(self) -> None:
+        """End it and everything that it started. May be called twice."""
+        ...
+
+
+class Runner(Protocol):
+    """Says where a Worker lives.
+
+    Attributes:
+        processes: how many fresh processes a timing takes.
+    """
+
+    @property
+    def processes(self) -> int: ...
+
+    def open(self, *jobs: Job, folder: Path, watch: Watch) -> Session:
+        """Open a session for one job, to evaluate it, or for two, to time them against each other.
+
+        Args:
+            folder: an empty folder on this machine, for snapshots and what the worker writes to its output.
+            watch: called with every event.
+        """
+        ...

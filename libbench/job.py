@@ -1,0 +1,148 @@
+"""A job: one side, ready to run."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from libbench.config import LazyCall, LazyConfig, digest, from_text, instantiate_parts, origin, to_text
+from libbench.errors import ConfigError, did_you_mean
+from libbench.result import JobRecord
+
+REQUIRED = ("model",)
+DEFAULTS: Mapping[str, str | int | None] = {
+    "data": None,
+    "workload": "libbench.workloads.inference.Inference",
+    "compiler": "libbench.compilers.eager.Eager",
+    "device": "libbench.devices.cpu.Cpu",
+    "evaluator": None,
+    "runner": "libbench.runners.process.Process",
+    "op_lib": None,
+    "timer": None,
+    "tolerance": None,
+    "seed": 0,
+}
+PARTS = (*REQUIRED, *DEFAULTS)
+COMPARISON_PARTS = ("timer", "tolerance")
+"""These belong to the comparison and say nothing about what a side does."""
+SIDE_PARTS = ("model", "data", "workload", "compiler", "device", "evaluator", "op_lib")
+"""What a worker builds."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One side ready to run.
+
+    Attributes:
+        name: what the report calls it.
+        config: all parts, defaults filled in, overrides applied. Not to be edited any more.
+        seed: set before `instantiate` and before each stage.
+        file: where the config was loaded from; None for one that was made in Python.
+        overrides: the override lines that were applied to the file.
+        digest: hash of the config.
+        cache: folder for what this side's compiler keeps from process to process; None: the compiler's own.
+    """
+
+    name: str
+    config: DictConfig
+    seed: int
+    file: str | None = None
+    overrides: tuple[str, ...] = ()
+    digest: str = ""
+    cache: str | None = None
+
+    @classmethod
+    def load(cls, file: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Job:
+        """Load a config file and apply overrides, `name.key=value` each.
+
+        Args:
+            seed: wins over the config's own.
+
+        Raises:
+            ConfigError: the file, a node in it or an override is wrong, or a part is missing or misspelt.
+        """
+        path = Path(file)
+        config = LazyConfig.apply_overrides(_complete(LazyConfig.load(path), str(file)), list(overrides))
+        name = path.stem + (f" [{' '.join(overrides)}]" if overrides else "")
+        return cls._of(name, config, seed, str(path.resolve()), tuple(overrides))
+
+    @classmethod
+    def of(cls, config: DictConfig, name: str = "config", seed: int | None = None) -> Job:
+        """Make a job of a config that is in memory."""
+        return cls._of(name, _complete(config, name), seed, None, ())
+
+    @classmethod
+    def _of(cls, name: str, config: DictConfig, seed: int | None, file: str | None, overrides: tuple[str, ...]) -> Job:
+        if seed is not None:
+            config = LazyConfig.apply_overrides(config, [f"seed={seed}"])
+        value = config.seed
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise ConfigError(f"seed must be an int of at least 0, got {value!r}{_at(config, 'seed')}")
+        return cls(name, config, value, file, overrides, digest(config))
+
+    def ticket(self) -> dict[str, Any]:
+        """Give what another process needs to make this job again: plain JSON.
+
+        Raises:
+            ConfigError: the config was made in memory and holds what cannot be written.
+        """
+        ticket: dict[str, Any] = {
+            "name": self.name,
+            "seed": self.seed,
+            "digest": self.digest,
+            "cache": self.cache,
+        }
+        if self.file is None:
+            return ticket | {"text": to_text(self.config)}
+        return ticket | {"file": self.file, "overrides": list(self.overrides)}
+
+    @classmethod
+    def from_ticket(cls, ticket: Mapping[str, Any]) -> Job:
+        """Make the job that gave the ticket.
+
+        Raises:
+            ConfigError: the config is another one now, since its file or one that it imports was edited.
+        """
+        if "text" in ticket:
+            job = cls._of(ticket["name"], from_text(ticket["text"]), None, None, ())
+        else:
+            job = cls.load(ticket["file"], ticket["overrides"], ticket["seed"])
+        if job.digest != ticket["digest"]:
+            raise ConfigError(f"{ticket.get('file', ticket['name'])} gave another config when it was loaded again")
+        return replace(job, name=ticket["name"], cache=ticket["cache"])
+
+    def build(self, *parts: str) -> dict[str, Any]:
+        """Instantiate some of the parts; a node that two of them share is built once."""
+        return instantiate_parts(self.config, parts)
+
+    def record(self) -> JobRecord:
+        """Give the form that is kept with a result."""
+        text = to_text(self.config, opaque=True)
+        return JobRecord(self.name, self.file, self.overrides, self.seed, self.digest, text)
+
+
+def _complete(config: DictConfig, name: str) -> LazyNode:
+    """Give a copy with every part, or say which is missing or misspelt."""
+    for key in config:
+        # A name of the user's own may resemble a part; only one that nearly spells it is taken for a mistake.
+        hint = did_you_mean(str(key), [part for part in PARTS if part not in config], cutoff=0.8)
+        if key not in PARTS and hint:
+            raise ConfigError(f"{name} has no part {str(key)!r}{hint}{_at(config, str(key))}")
+    for part in REQUIRED:
+        if config.get(part) is None:
+            raise ConfigError(f"{name} assigns no {part!r}; a config needs at least: {', '.join(REQUIRED)}")
+    whole = copy.deepcopy(config)
+    for part, value in DEFAULTS.items():
+        if part not in whole:
+            whole[part] = LazyCall(value)() if isinstance(value, str) else value
+    return whole
+
+
+def _at(config: DictConfig, key: str) -> str:
+    where = origin(config, key)
+    return f", written in {where}" if where else ""

@@ -1,0 +1,144 @@
+"""What it costs: time per call, the first call, and memory."""
+
+from __future__ import annotations
+
+import math
+from libbench.report.headline import not_compiled, wall
+from libbench.report.page import Cell, Column, Page
+from libbench.report.words import Tone, listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
+from libbench.result import Comparison, CompileFacts, Preparation, Result, Speedup
+
+_SIDES = (
+    Column("", least=12),
+    Column("reference", right=True, least=9),
+    Column("target", right=True, least=9),
+    Column("", least=20),
+)
+
+
+def write_speed(page: Page, comparison: Comparison) -> None:
+    """Write the time per call by every clock, and the time of the first call."""
+    rows = [_speed_row(speedup) for speedup in comparison.speedups]
+    first = _first_row(comparison)
+    page.entry("speed", _how_measured(comparison))
+    if rows or first:
+        page.table(_SIDES, [*rows, *([first] if first else [])])
+    for note in dict.fromkeys(one_line(speedup.note) for speedup in comparison.speedups if speedup.note):
+        page.item(f"note: {note}", "dim")
+    profit = pays_off(comparison)
+    if profit is not None:
+        page.item(f"the target's first call pays off after {rounded_up(profit)} calls")
+
+
+def _how_measured(comparison: Comparison) -> str:
+    speedup = wall(comparison)
+    if speedup is None:
+        return "not measured"
+    how = [f"{plural(len(speedup.pairs), 'process', 'processes')} x {span(speedup.pairs)} pairs"]
+    environment = comparison.reference.environment
+    if "threads" in environment:
+        how.append(f"threads {environment['threads']}")
+    if "load" in environment and "cores" in environment:
+        how.append(f"load {environment['load']} on {plural(int(environment['cores']), 'core')}")
+    return ", ".join(how)
+
+
+def _speed_row(speedup: Speedup) -> list[Cell]:
+    value, low, high = ratio(speedup.ratio, speedup.low, speedup.high)
+    tones: dict[str, Tone] = {"faster": "good", "slower": "bad", "inconclusive": "warn"}
+    interval = "no interval" if speedup.low is None else f"[{low}, {high}]"
+    words: Cell = (f"{value}x  {interval}  {speedup.verdict}", tones.get(speedup.verdict, "plain"))
+    return [f"{speedup.clock} per call", seconds(speedup.reference), seconds(speedup.target), words]
+
+
+def _first_row(comparison: Comparison) -> list[Cell] | None:
+    sides = comparison.reference.preparation, comparison.target.preparation
+    if sides == (None, None):
+        return None
+    caches = [
+        f"{name}'s cache was {'empty' if side.cold else 'filled'}"
+        for name, side in zip(("reference", "target"), sides, strict=True)
+        if side and side.cold is not None
+    ]
+    words = "; ".join(["compiling included", *caches])
+    return ["first call", seconds(first_call(sides[0])), seconds(first_call(sides[1])), (words, "dim")]
+
+
+def first_call(preparation: Preparation | None) -> float | None:
+    """Give the seconds of compiling and of the first call together; None where neither is known."""
+    if preparation is None or "first" not in preparation.seconds:
+        return None
+    return preparation.seconds.get("compile", 0.0) + preparation.seconds["first"]
+
+
+def pays_off(comparison: Comparison) -> float | None:
+    """Give the number of calls after which the target has won back its slower first call.
+
+    Returns:
+        None where the target is not faster, or its first call is not slower.
+    """
+    speedup = wall(comparison)
+    first = first_call(comparison.reference.preparation), first_call(comparison.target.preparation)
+    if speedup is None or speedup.verdict != "faster" or first[0] is None or first[1] is None or first[1] <= first[0]:
+        return None
+    saved = speedup.reference * (1 - 1 / speedup.ratio)
+    return 1 + math.ceil((first[1] - first[0]) / saved) if saved > 0 else None
+
+
+def write_compiled(page: Page, comparison: Comparison) -> None:
+    """Write what the compilers did; nothing for a side without one."""
+    for name, result in (("reference", comparison.reference), ("target", comparison.target)):
+        facts = result.preparation.facts if result.preparation else None
+        if facts is None:
+            continue
+        tone: Tone = "warn" if facts.graphs == 0 else "plain"
+        text = facts_text(facts)
+        if not_compiled(result) and comparison.speedups:
+            text += "; the speed above is that of uncompiled code"
+        page.entry("compiled", f"{name}: {text}", tone)
+
+
+def facts_text(facts: CompileFacts) -> str:
+    """Say what a compiler did."""
+    if facts.graphs == 0:
+        text = "NOT COMPILED, no graph was made"
+    elif facts.graphs is None:
+        text = "the compiler does not tell what it compiled"
+    else:
+        text = f"yes, {plural(facts.graphs, 'graph')}"
+    text += f", {plural(facts.breaks, 'break')}" if facts.breaks is not None and facts.graphs != 0 else ""
+    text += f", {nbytes(facts.artefact_bytes)}" if facts.artefact_bytes is not None else ""
+    if facts.fallbacks:
+        text += f"; {plural(len(facts.fallbacks), 'operator')} not compiled: {listed(facts.fallbacks)}"
+    return text
+
+
+def write_memory(page: Page, comparison: Comparison) -> None:
+    """Write the peak of each kind of memory, and what the model keeps."""
+    sides = comparison.reference, comparison.target
+    peaks = [side.evaluation.peak if side.evaluation else {} for side in sides]
+    resident = [side.preparation.resident if side.preparation else None for side in sides]
+    rows: list[list[Cell]] = [
+        [f"peak {kind}", nbytes(peaks[0].get(kind)), nbytes(peaks[1].get(kind)), ("while evaluating", "dim")]
+        for kind in dict.fromkeys([*peaks[0], *peaks[1]])
+    ]
+    if any(value is not None for value in resident):
+        rows.append(["resident", nbytes(resident[0]), nbytes(resident[1]), ("model and compiler", "dim")])
+    if rows:
+        page.entry("memory", "above what was there before")
+        page.table(_SIDES, rows)
+
+
+def write_side(page: Page, result: Result) -> None:
+    """Write what one side costs by itself."""
+    preparation = result.preparation
+    if preparation is not None:
+        page.entry("first call", f"{seconds(first_call(preparation))}, compiling included")
+        if preparation.facts is not None:
+            page.entry("compiled", facts_text(preparation.facts), "warn" if not_compiled(result) else "plain")
+    peaks = result.evaluation.peak if result.evaluation else {}
+    memory = [f"peak {kind} {nbytes(size)}" for kind, size in peaks.items()]
+    if preparation is not None and preparation.resident is not None:
+        memory.append(f"resident {nbytes(preparation.resident)}")
+    if memory:
+        page.entry("memory", f"{', '.join(memory)}; above what was there before")

@@ -1,0 +1,100 @@
+"""The report as JSON, for programs. Its fields are described in docs/json.md."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import libbench
+from libbench.errors import LibbenchError
+from libbench.records import decode, encode
+from libbench.report.costs import first_call, pays_off
+from libbench.report.headline import headline
+from libbench.result import Comparison, Result, Timing
+
+COMPARISON = "libbench.comparison"
+RESULT = "libbench.result"
+VERSION = 1
+"""Raised when a field changes its meaning or goes; a new field leaves it."""
+
+Record = TypeVar("Record", Comparison, Result)
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """Give all of a comparison, and what a reader would derive from it first, as JSON values.
+
+    No float is NaN or infinite: those are the strings "nan", "inf" and "-inf".
+    """
+    sides = {"reference": comparison.reference, "target": comparison.target}
+    measured = {
+        name: [m.clocks[position] for m in comparison.measurements if position < len(m.clocks)]
+        for position, name in enumerate(sides)
+    }
+    derived = {
+        "headline": headline(comparison),
+        "exit_code": comparison.exit_code,
+        "median_seconds": {name: _medians(timings) for name, timings in measured.items()},
+        "first_call_seconds": {name: first_call(side.preparation) for name, side in sides.items()},
+        "pays_off_after_calls": pays_off(comparison),
+    }
+    return _document(COMPARISON, "comparison", comparison, derived)
+
+
+def from_json(document: Mapping[str, Any]) -> Comparison:
+    """Give the comparison that `to_json` wrote; what was derived from it is derived anew.
+
+    Raises:
+        LibbenchError: it is another kind of document, of a newer version, or not as documented.
+    """
+    return _read(COMPARISON, "comparison", Comparison, document)
+
+
+def result_to_json(result: Result) -> dict[str, Any]:
+    """Give all of one side's result as JSON values, as `to_json` does."""
+    derived = {
+        "median_seconds": _medians(result.timings),
+        "first_call_seconds": first_call(result.preparation),
+    }
+    return _document(RESULT, "result", result, derived)
+
+
+def result_from_json(document: Mapping[str, Any]) -> Result:
+    """Give the result that `result_to_json` wrote.
+
+    Raises:
+        LibbenchError: as for `from_json`.
+    """
+    return _read(RESULT, "result", Result, document)
+
+
+def _document(schema: str, key: str, record: Any, derived: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "schema": schema,
+        "version": VERSION,
+        "libbench": libbench.__version__,
+        "derived": encode(derived),
+        key: encode(record),
+    }
+
+
+def _read(schema: str, key: str, kind: type[Record], document: Mapping[str, Any]) -> Record:
+    if not isinstance(document, Mapping) or document.get("schema") != schema:
+        found = document.get("schema") if isinstance(document, Mapping) else type(document).__name__
+        raise LibbenchError(f"wanted a document of schema {schema!r}, got {found!r}")
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise LibbenchError(f"wanted a version of {schema} from 1 to {VERSION}, got {version!r}")
+    if version > VERSION:
+        raise LibbenchError(f"{schema} is of version {version}; this libbench reads up to version {VERSION}")
+    try:
+        record: Record = decode(kind, document[key])
+    except (KeyError, TypeError, ValueError) as error:
+        raise LibbenchError(f"the document is not a {schema}: {type(error).__name__}: {error}") from error
+    return record
+
+
+def _medians(timings: Sequence[Mapping[str, Timing]]) -> dict[str, float | None]:
+    """Give, by clock, the median over processes of each one's median trial."""
+    clocks = dict.fromkeys(clock for timing in timings for clock in timing)
+    return {clock: statistics.median(t[clock].median for t in timings if clock in t) for clock in clocks}

@@ -1,0 +1,159 @@
+"""Lines of a page that never pass its width: entries with a label, wrapped sentences, and tables."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from libbench.report.words import Tone, one_line, printable, shorten
+
+LABEL = 13
+"""Columns of the labels at the left edge."""
+_NARROWEST = 60
+_GAP = 2
+_STYLES: dict[Tone, str] = {
+    "good": "bold green",
+    "bad": "bold red",
+    "warn": "bold yellow",
+    "dim": "dim",
+    "strong": "bold",
+    "plain": "",
+}
+
+Cell = str | tuple[str, Tone]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        head: its title.
+        right: whether it is flush right, as numbers are.
+        least: columns to which long texts may be shortened; None keeps them whole.
+        drop: the column with the largest number goes first when the table is too wide; 0 stays.
+    """
+
+    head: str = ""
+    right: bool = False
+    least: int | None = None
+    drop: int = 0
+
+
+class Page:
+    """Collects lines.
+
+    Args:
+        width: columns that a line may take; at least 60 are used.
+        colour: whether the text has ANSI colours.
+    """
+
+    def __init__(self, width: int, colour: bool) -> None:
+        self.width = max(width, _NARROWEST)
+        self._console = Console(
+            file=io.StringIO(), width=self.width, force_terminal=colour, color_system="standard" if colour else None,
+            no_color=not colour, legacy_windows=False, markup=False, highlight=False, emoji=False, force_jupyter=False,
+        )  # fmt: skip
+        self._lines: list[Text] = []
+
+    def gap(self) -> None:
+        """Leave one line free."""
+        if self._lines and self._lines[-1].plain:
+            self._lines.append(Text())
+
+    def pieces(self, pieces: Sequence[tuple[str, Tone]]) -> None:
+        """Write pieces joined by a dot, each on a line of its own where the line would get too long."""
+        line = Text()
+        for text, tone in pieces:
+            piece = Text(one_line(text), _STYLES[tone])
+            if line.plain and line.cell_len + 3 + piece.cell_len > self.width:
+                self._wrapped(line, 0, 2)
+                line = Text()
+            line = Text.assemble(line, " · ", piece) if line.plain else piece
+        self._wrapped(line, 0, 2)
+
+    def entry(self, label: str, text: str, tone: Tone = "plain") -> None:
+        """Write a label at the left edge and a text beside it."""
+        head = Text(f"{label:<{LABEL - 1}} ", "bold")
+        self._wrapped(Text.assemble(head, (one_line(text), _STYLES[tone])), 0, LABEL)
+
+    def item(self, text: str, tone: Tone = "plain", indent: int = 2) -> None:
+        """Write one sentence, its further lines set in."""
+        self._wrapped(Text(one_line(text), _STYLES[tone]), indent, indent + 2)
+
+    def verbatim(self, text: str, indent: int = 2) -> None:
+        """Write lines as they are, the long ones broken."""
+        for line in printable(text).rstrip().splitlines():
+            self._wrapped(Text(line, _STYLES["dim"]), indent, indent + 2)
+
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, heads: bool = True) -> None:
+        """Write rows; a cell may have several lines. Long texts are shortened and columns dropped to fit the width."""
+        cells = [[_cell(cell) for cell in row] for row in rows]
+        kept = list(range(len(columns)))
+        while True:
+            widths = _widths([columns[i] for i in kept], [[row[i] for i in kept] for row in cells])
+            spare = self.width - 2 - _GAP * (len(kept) - 1) - sum(widths)
+            widths = _shrunk([columns[i] for i in kept], widths, -spare)
+            fits = self.width - 2 - _GAP * (len(kept) - 1) - sum(widths) >= 0
+            droppable = [i for i in kept if columns[i].drop]
+            if fits or not droppable:
+                break
+            kept.remove(max(droppable, key=lambda i: columns[i].drop))
+        if heads and any(columns[i].head for i in kept):
+            self._row([columns[i] for i in kept], widths, [(columns[i].head, "dim") for i in kept])
+        for row in cells:
+            self._row([columns[i] for i in kept], widths, [row[i] for i in kept])
+
+    def text(self) -> str:
+        """Give all lines, without a line break after the last."""
+        lines = self._lines if self._lines and self._lines[-1].plain else self._lines[:-1]
+        with self._console.capture() as capture:
+            for line in lines:
+                self._console.print(line, no_wrap=True, overflow="ignore", crop=False)
+        return capture.get().rstrip("\n")
+
+    def _wrapped(self, text: Text, indent: int, hang: int) -> None:
+        lines = text.wrap(self._console, self.width - hang) if text.plain else [text]
+        for number, line in enumerate(lines):
+            line.rstrip()
+            self._lines.append(Text.assemble(" " * (hang if number else indent), line))
+
+    def _row(self, columns: Sequence[Column], widths: Sequence[int], row: Sequence[tuple[str, Tone]]) -> None:
+        parts = [text.split("\n") for text, _ in row]
+        for number in range(max(map(len, parts))):
+            line = Text("  ")
+            for i, (column, width, (_, tone)) in enumerate(zip(columns, widths, row, strict=True)):
+                text = shorten(parts[i][number], width) if number < len(parts[i]) else ""
+                fill = " " * (width - cell_len(text))
+                line.append(fill if column.right else "")
+                line.append(text, _STYLES[tone])
+                line.append(("" if column.right else fill) + " " * _GAP)
+            line.rstrip()
+            self._lines.append(line)
+
+
+def _cell(cell: Cell) -> tuple[str, Tone]:
+    text, tone = (cell, "plain") if isinstance(cell, str) else cell
+    return "\n".join(one_line(line) for line in text.split("\n")), tone
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[tuple[str, Tone]]]) -> list[int]:
+    cells = [[cell_len(line) for row in rows for line in row[i][0].split("\n")] for i in range(len(columns))]
+    return [max([cell_len(column.head), *lengths]) for column, lengths in zip(columns, cells, strict=True)]
+
+
+def _shrunk(columns: Sequence[Column], widths: list[int], excess: int) -> list[int]:
+    """Take what is too much from the widest columns that may be shortened."""
+    found = list(widths)
+    while excess > 0:
+        able = [i for i, column in enumerate(columns) if column.least is not None and found[i] > column.least]
+        if not able:
+            break
+        found[max(able, key=lambda i: found[i])] -= 1
+        excess -= 1
+    return found

@@ -1,0 +1,140 @@
+"""The report as text, for a terminal or a file. Nothing here prints."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from libbench.report import background, compared, costs
+from libbench.report.headline import headline, pieces
+from libbench.report.many import write_many
+from libbench.report.page import Column, Page
+from libbench.report.words import cut, figure, plural, seconds, side_name
+from libbench.result import Comparison, Result
+
+__all__ = ["headline", "render", "render_many", "render_result"]
+
+
+def render(comparison: Comparison, *, verbose: bool = False, colour: bool = False, width: int = 100) -> str:
+    """Give the report of one comparison: the verdict first, then what it stands on.
+
+    Args:
+        comparison: may still be growing; what it has not reached is left out.
+        verbose: adds every statistic, setting, version and traceback.
+        colour: adds ANSI colours; without, the text is plain.
+        width: columns that no line exceeds; at least 60 are used.
+
+    Returns:
+        Lines without a line break after the last one.
+    """
+    page = Page(width, colour)
+    page.pieces(pieces(comparison))
+    page.gap()
+    page.entry("reference", side_name(comparison.reference.job))
+    page.entry("target", side_name(comparison.target.job))
+    _write_failures(page, comparison, verbose)
+    page.gap()
+    compared.write_config(page, comparison.changes, verbose)
+    page.gap()
+    compared.write_outputs(page, comparison, verbose)
+    if verbose and comparison.outputs is not None:
+        background.write_leaf_details(page, comparison.outputs)
+    page.gap()
+    compared.write_metrics(page, comparison, verbose)
+    page.gap()
+    costs.write_speed(page, comparison)
+    if verbose:
+        background.write_timing_details(page, comparison.measurements)
+    costs.write_compiled(page, comparison)
+    page.gap()
+    costs.write_memory(page, comparison)
+    page.gap()
+    _write_notes(page, comparison)
+    background.write_environment(page, comparison, verbose)
+    if verbose:
+        page.gap()
+        background.write_settings(page, (comparison.reference, comparison.target))
+        page.gap()
+        background.write_checks(page, comparison)
+    page.gap()
+    page.item(f"took {seconds(comparison.seconds)} · details: --verbose, --json FILE", "dim", indent=0)
+    return page.text()
+
+
+def render_many(comparisons: Sequence[Comparison], *, colour: bool = False, width: int = 100) -> str:
+    """Give one row for each target of one reference, the worst first, then a summary line.
+
+    Args:
+        comparisons: one or more, all with the same reference.
+        colour, width: as for `render`.
+    """
+    page = Page(width, colour)
+    write_many(page, comparisons)
+    return page.text()
+
+
+def render_result(result: Result, *, verbose: bool = False, colour: bool = False, width: int = 100) -> str:
+    """Give the report of one side that was run by itself: metrics, time per call, first call, memory.
+
+    Args:
+        verbose, colour, width: as for `render`.
+    """
+    page = Page(width, colour)
+    if result.failure is None:
+        page.pieces([("RAN", "good"), (_per_call(result), "plain")])
+    else:
+        text = f"FAILED in {result.failure.stage}: {cut(result.failure.message, 180)}"
+        page.pieces([(text, "bad")])
+    page.gap()
+    page.entry("config", side_name(result.job))
+    if result.failure is not None:
+        background.write_failure(page, "failure", "", result.failure, verbose)
+    page.gap()
+    if result.metrics is not None:
+        page.entry("metrics", "" if result.metrics else "none")
+        rows = [[name, figure(value, 4)] for name, value in result.metrics.items()]
+        page.table((Column("", least=20), Column("", right=True)), rows, heads=False)
+        page.gap()
+    _write_side_speed(page, result)
+    costs.write_side(page, result)
+    page.gap()
+    if verbose:
+        background.write_settings(page, [result])
+        page.gap()
+        background.write_environment(page, Comparison(result, Result(result.job)), verbose)
+        page.gap()
+    page.item("details: --verbose, --json FILE", "dim", indent=0)
+    return page.text()
+
+
+def _write_failures(page: Page, comparison: Comparison, verbose: bool) -> None:
+    for name, result in (("reference", comparison.reference), ("target", comparison.target)):
+        if result.failure is not None:
+            page.gap()
+            background.write_failure(page, "failure", name, result.failure, verbose)
+
+
+def _write_notes(page: Page, comparison: Comparison) -> None:
+    for number, note in enumerate(comparison.notes):
+        page.entry("" if number else "notes", note, "warn")
+    page.gap()
+
+
+def _per_call(result: Result) -> str:
+    if not result.timings:
+        return "speed not measured"
+    clock = "wall" if "wall" in result.timings[0] else next(iter(result.timings[0]), "")
+    medians = [timing[clock].median for timing in result.timings if clock in timing]
+    return f"{seconds(statistics.median(medians))} per call" if medians else "speed not measured"
+
+
+def _write_side_speed(page: Page, result: Result) -> None:
+    clocks = dict.fromkeys(clock for timing in result.timings for clock in timing)
+    for clock in clocks:
+        timings = [timing[clock] for timing in result.timings if clock in timing]
+        medians = [timing.median for timing in timings]
+        spread = f", {seconds(min(medians))} to {seconds(max(medians))}" if len(medians) > 1 else ""
+        trials = sum(len(timing.seconds) for timing in timings)
+        text = f"{seconds(statistics.median(medians))} per call by the {clock} clock"
+        processes = plural(len(timings), "process", "processes")
+        page.entry("speed", f"{text} (median of {plural(trials, 'trial')} in {processes}{spread})")

@@ -1,0 +1,275 @@
+"""What a run leaves behind: frozen records, written as JSON."""
+
+from __future__ import annotations
+
+import statistics
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from libbench.config import Change
+from libbench.findings import MetricReport, OutputsReport
+
+Stage = Literal["instantiate", "compile", "evaluate", "measure"]
+Kind = Literal["exception", "signal", "timeout", "memory", "unavailable"]
+Verdict = Literal["same", "different", "unjudged"]
+SpeedVerdict = Literal["faster", "slower", "level", "inconclusive"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a side failed.
+
+    Attributes:
+        stage: what the side was doing.
+        kind: "exception" raised by it, "signal" that ended its process, "timeout", "memory" that ran out, or a package
+            or compiler that is "unavailable" here.
+        message: one line.
+        traceback: the Python traceback, or the last lines that the process wrote; may be empty.
+    """
+
+    stage: Stage
+    kind: Kind
+    message: str
+    traceback: str = ""
+
+    @classmethod
+    def of(cls, stage: Stage, error: BaseException) -> Failure:
+        """Record an exception, with the notes that were added to it on its way."""
+        text = str(error).strip()
+        first = next(iter(text.splitlines()), "")
+        where = [note.strip() for note in getattr(error, "__notes__", ())]
+        message = " ".join([f"{type(error).__name__}: {first}" if first else type(error).__name__, *where])
+        return cls(stage, _kind(error), " ".join(message.split()), "".join(traceback.format_exception(error)))
+
+
+class SideFailed(Exception):
+    """Carries a side's failure from a session to whoever asked it to work.
+
+    Attributes:
+        failure: what happened.
+        side: the position of the job, as given to `Runner.open`, that failed; None when it cannot be told.
+    """
+
+    def __init__(self, failure: Failure, side: int | None = 0) -> None:
+        super().__init__(f"{failure.stage}: {failure.message}")
+        self.failure = failure
+        self.side = side
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What one clock showed for one side in one process: seconds per call, trial by trial."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The median trial in seconds; NaN without a trial."""
+        return statistics.median(self.seconds) if self.seconds else float("nan")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The timed rounds of one process, with one side or two.
+
+    Attributes:
+        clocks: for each side, in the order of the jobs, its timing by clock. Trial i of all sides is pair i.
+        inner: for each side, calls in one trial.
+        warmup: for each side, calls before the first timed one.
+        seconds: what the timed rounds took.
+    """
+
+    clocks: tuple[Mapping[str, Timing], ...]
+    inner: tuple[int, ...]
+    warmup: tuple[int, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """Reference time over target time by one clock; above 1 the target is faster.
+
+    Attributes:
+        ratio: the median over processes of each one's median pair ratio.
+        low, high: the 95 % interval; None where there is too little for one.
+        verdict: "inconclusive" also where no verdict may be given; `note` says why.
+        reference, target: seconds per call, the median over processes of each one's median trial.
+        pairs: pairs in each process.
+    """
+
+    clock: str
+    ratio: float
+    low: float | None
+    high: float | None
+    verdict: SpeedVerdict
+    reference: float
+    target: float
+    pairs: tuple[int, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class CompileFacts:
+    """What a compiler did, as far as it can tell. None: it cannot tell.
+
+    Attributes:
+        graphs: compiled graphs; 0 means that nothing was compiled.
+        breaks: places where a graph had to end.
+        fallbacks: operators that were not compiled.
+        artefact_bytes: size of what was compiled.
+    """
+
+    graphs: int | None = None
+    breaks: int | None = None
+    fallbacks: tuple[str, ...] = ()
+    artefact_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A side that is built and compiled.
+
+    Attributes:
+        seconds: wall time of "instantiate", "compile", "first" (call) and "second" (call).
+        compiler: name and version of the compiler.
+        facts: what it did; None for one that changes nothing.
+        cold: whether the compiler's cache was empty before; None when there is no such thing.
+        parameters: number of the model's parameters; None for a model that is not a module.
+        samples: samples in the data; None when the data do not tell.
+        batches: batches in the data; None likewise.
+        repeats: "same" when two calls on the first batch agreed, else what differed.
+        mutated: paths of the inputs that the model changed in place.
+        resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
+    """
+
+    seconds: Mapping[str, float]
+    compiler: str
+    facts: CompileFacts | None
+    cold: bool | None
+    parameters: int | None
+    samples: int | None
+    batches: int | None
+    repeats: str
+    mutated: tuple[str, ...]
+    resident: int | None
+
+
+@dataclass(frozen=True)
+class Output:
+    """One batch that a side has run. Its outputs are a snapshot on disk, found by `number` in the session's folder.
+
+    Attributes:
+        number, epoch, indices: as in the `Batch`.
+        inputs: fingerprint of the inputs, as the data gave them.
+        nbytes: size of the snapshot.
+    """
+
+    number: int
+    epoch: int
+    indices: tuple[int, ...]
+    inputs: str
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is known of a side after its last batch.
+
+    Attributes:
+        metrics: by name; None without an evaluator.
+        peak: largest memory while evaluating, in bytes above what was there before, by kind of memory.
+    """
+
+    metrics: Mapping[str, float] | None
+    peak: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """Which job it was: what it was loaded from, and the config that ran, after overrides."""
+
+    name: str
+    file: str | None
+    overrides: tuple[str, ...]
+    seed: int
+    digest: str
+    config: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """One side, as far as it came. What failed later takes nothing away from what was won before."""
+
+    job: JobRecord
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    preparation: Preparation | None = None
+    evaluation: Evaluation | None = None
+    timings: tuple[Mapping[str, Timing], ...] = ()
+    failure: Failure | None = None
+
+    @property
+    def metrics(self) -> Mapping[str, float] | None:
+        """The metrics by name; None when there is no evaluator, or when it was not reached."""
+        return self.evaluation.metrics if self.evaluation else None
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question answered."""
+
+    name: str
+    verdict: Verdict
+    found: str
+    wanted: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that was asked about two sides, and both results.
+
+    Attributes:
+        changes: the difference of the two configs.
+        inputs: fingerprint of the inputs of all batches that both sides ran; None when they differ or are none.
+        outputs: None when no batch was compared.
+        measurements: the timed rounds, one for each process, reference first.
+        speedups: one for each clock.
+        notes: what a reader should know before trusting a figure.
+        seconds: what the comparison took.
+        complete: False while it runs, and for one that was interrupted.
+    """
+
+    reference: Result
+    target: Result
+    changes: tuple[Change, ...] = ()
+    checks: tuple[Check, ...] = ()
+    inputs: str | None = None
+    outputs: OutputsReport | None = None
+    metrics: tuple[MetricReport, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    speedups: tuple[Speedup, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    complete: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """0 same, 1 different, 2 could not be judged, as `diff(1)`.
+
+        A reference that cannot be trusted ends the question, whatever else was found; a difference that was found
+        outweighs a check that could not be made.
+        """
+        unjudged = [check for check in self.checks if check.verdict == "unjudged"]
+        if not self.complete or self.reference.failure or any(c.name.startswith("reference") for c in unjudged):
+            return 2
+        if any(check.verdict == "different" for check in self.checks):
+            return 1
+        return 2 if unjudged or not self.checks else 0
+
+
+def _kind(error: BaseException) -> Kind:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & {"MemoryError", "OutOfMemoryError"}:
+        return "memory"
+    return "unavailable" if names & {"MissingPackageError", "UnavailableError"} else "exception"

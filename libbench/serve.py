@@ -1,0 +1,66 @@
+"""The Worker at the far end of a channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from libbench.child import Channel
+from libbench.interfaces import Event
+from libbench.job import Job
+from libbench.records import decode, encode
+from libbench.result import Failure, Output, SideFailed
+from libbench.settings import Timer
+from libbench.worker import Worker
+
+
+def serve(channel: Channel) -> None:
+    """Answer requests until the other end hangs up.
+
+    The first request opens the worker. Every request is answered by `{"value": ...}` or
+    `{"failure": ..., "side": ...}`; events, `{"event": ...}`, come in between.
+    """
+    desk = _Desk(channel)
+    while True:
+        try:
+            request = channel.receive()
+        except EOFError:
+            return
+        try:
+            value = desk.answer(request)
+        except SideFailed as error:
+            channel.send({"failure": encode(error.failure), "side": error.side})
+        else:
+            channel.send({"value": encode(value)})
+
+
+class _Desk:
+    """Turns requests into calls of the worker."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._outputs: Iterator[Output] | None = None
+
+    def answer(self, request: Mapping[str, Any]) -> Any:
+        match request["do"]:
+            case "open":
+                jobs = [self._job(i, ticket) for i, ticket in enumerate(request["jobs"])]
+                self._worker = Worker(jobs, Path(request["folder"]), self._watch, request["threads"])
+                return None
+            case "next":
+                self._outputs = self._outputs or self._worker.batches()
+                return next(self._outputs, None)
+            case "measure":
+                return self._worker.measure(decode(Timer, request["timer"]))
+            case name:
+                return getattr(self._worker, name)()
+
+    def _job(self, index: int, ticket: Mapping[str, Any]) -> Job:
+        try:
+            return Job.from_ticket(ticket)
+        except Exception as error:
+            raise SideFailed(Failure.of("instantiate", error), index) from error
+
+    def _watch(self, event: Event) -> None:
+        self._channel.send({"event": encode(event)})

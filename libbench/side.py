@@ -1,0 +1,267 @@
+"""One job in this process: built, compiled, run, timed."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from libbench.compare import compare
+from libbench.errors import LibbenchError
+from libbench.interfaces import Batch, Event, Watch
+from libbench.job import SIDE_PARTS, Job
+from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
+from libbench.tree import Snapshot, fingerprint, map_tensors, save_snapshot, snapshot, tensors
+
+CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
+POOL = 8
+"""Inputs that timed calls go round in, so that an answer kept from the last call is not the right one."""
+
+
+class Side:
+    """One job in this process."""
+
+    def __init__(self, job: Job, index: int, folder: Path, watch: Watch, life: ExitStack) -> None:
+        self.job = job
+        self.index = index
+        self._folder = folder
+        self._watch = watch
+        self._life = life
+        self._parts: SimpleNamespace = SimpleNamespace()
+        self._records: dict[int, Any] = {}
+        self._memory_before: Mapping[str, int] = {}
+        self._pool: list[Batch] = []
+        self._mutates = False
+
+    def describe_device(self) -> Mapping[str, Any]:
+        return dict(self._parts.device.describe())
+
+    def prepare(self) -> Preparation:
+        seconds: dict[str, float] = {}
+        with self._during("instantiate"), _clock(seconds, "instantiate"):
+            first = self._instantiate()
+        with self._during("compile"), _clock(seconds, "compile"):
+            self._compiled = self._parts.compiler.compile(self._parts.model, self._fresh(first), self._method)
+        # The first call compiles, for a compiler that works lazily; the second shows what a call does by itself.
+        facts = self._compiled.facts
+        with self._during("compile" if facts else "evaluate"):
+            inputs = dict(_fingerprints(first.inputs))
+            fed = self._fresh(first)
+            with _clock(seconds, "first"):
+                outputs = self._call(fed)
+            mutated = tuple(p for p, now in _fingerprints(fed.inputs) if inputs.get(p) != now)
+            before = snapshot(outputs)
+            with _clock(seconds, "second"):
+                outputs = self._call(fed if not mutated else self._fresh(first))
+            repeats = _same(before, snapshot(outputs, copy=False))
+        self._mutates = bool(mutated)
+        resident = _above(self._parts.device.memory(), self._memory_before)
+        return Preparation(
+            seconds=seconds,
+            compiler=self._compiled.version,
+            facts=facts() if facts else None,
+            cold=self._compiled.cold,
+            parameters=_parameters(self._parts.model),
+            samples=_length(getattr(self._parts.data, "dataset", None)),
+            batches=_length(self._parts.data),
+            repeats=repeats,
+            mutated=mutated,
+            resident=next(iter(resident.values()), None),
+        )
+
+    def batches(self) -> Iterator[Output]:
+        device, total = self._parts.device, _length(self._parts.data)
+        with self._during("evaluate"):
+            device.reset_peak()
+            self._memory_before = device.memory()
+            source = self._data()
+        while True:
+            with self._during("evaluate", announce=False):
+                batch = next(source, None)
+                if batch is None:
+                    return
+                output = self._evaluate(batch)
+            self._watch(Event(self.index, "evaluate", batch.number + 1, total))
+            yield output
+
+    def metrics(self) -> Evaluation:
+        evaluator = self._parts.evaluator
+        with self._during("evaluate", announce=False):
+            records = dict(sorted(self._records.items()))
+            metrics = None
+            if evaluator is not None:
+                with _named(f"{type(evaluator).__qualname__}.evaluate, {len(records)} records"):
+                    metrics = {str(k): float(value) for k, value in evaluator.evaluate(records).items()}
+            return Evaluation(metrics, _above(self._parts.device.peak_memory(), self._memory_before))
+
+    def fill_pool(self) -> None:
+        """Keep the first full batches on the device."""
+        with self._during("measure"):
+            for batch in self._data():
+                if self._pool and len(batch.indices) < len(self._pool[0].indices):
+                    break
+                self._pool.append(self._fresh(batch))
+                if len(self._pool) == POOL:
+                    break
+
+    def trial(self, number: int, inner: int) -> Mapping[str, float]:
+        """Run `inner` calls on one input of the pool; give their seconds by clock, together."""
+        batch = self._pool[number % len(self._pool)]
+        batches = [self._fresh(batch) for _ in range(inner)] if self._mutates else [batch] * inner
+        step, call, workload = self._parts.workload.step, self._compiled.call, self._parts.workload
+
+        def calls() -> None:
+            for each in batches:
+                step(call, each)
+
+        with self._during("measure", announce=False), workload.mode():
+            return dict(self._parts.device.time(calls))
+
+    @property
+    def _method(self) -> str:
+        return str(self._parts.workload.method)
+
+    def _instantiate(self) -> Batch:
+        _seed_everything(self.job.seed)
+        self._parts = SimpleNamespace(**self.job.build(*SIDE_PARTS))
+        device = self._parts.device
+        self._memory_before = device.memory()
+        self._parts.model = device.put(self._parts.model)
+        self._life.enter_context(self._parts.workload.setup(self._parts.model))
+        if self._parts.data is None:
+            raise LibbenchError(f"the config assigns no 'data', and {type(self._parts.model).__qualname__} brings none")
+        first = next(self._data(), None)
+        if first is None:
+            raise LibbenchError("data gave no batch")
+        return first
+
+    def _data(self) -> Iterator[Batch]:
+        data: Iterable[Any] = self._parts.data
+        for batch in data:
+            if not isinstance(batch, Batch):
+                raise LibbenchError(f"data must give libbench.interfaces.Batch, got {type(batch).__qualname__}")
+            # How often the data were looked at before is this side's affair: the evaluation is the first epoch.
+            yield replace(batch, epoch=0)
+
+    def _fresh(self, batch: Batch) -> Batch:
+        """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
+        copied = map_tensors(torch.clone, batch.inputs)
+        return replace(batch, inputs=self._parts.device.put(copied))
+
+    def _call(self, batch: Batch) -> Any:
+        workload = self._parts.workload
+        with workload.mode():
+            outputs = workload.step(self._compiled.call, batch)
+        self._parts.device.synchronize()
+        return outputs
+
+    def _evaluate(self, batch: Batch) -> Output:
+        outputs = self._call(self._fresh(batch))
+        # Written before the evaluator may change it and before the next call may overwrite it.
+        taken = snapshot(outputs, copy=False)
+        save_snapshot(taken, self._folder, batch.number)
+        if self._parts.evaluator is not None:
+            self._process(batch, outputs)
+        return Output(batch.number, batch.epoch, batch.indices, fingerprint(batch.inputs), taken.nbytes)
+
+    def _process(self, batch: Batch, outputs: Any) -> None:
+        evaluator = self._parts.evaluator
+        name = type(evaluator).__qualname__
+        with _named(f"{name}.process, batch {batch.number}, indices {_brief(batch.indices)}"):
+            with torch.random.fork_rng(devices=[]):
+                records = evaluator.process(batch, outputs)
+            strange = set(records) - set(batch.indices)
+            if strange:
+                raise LibbenchError(f"{name} gave records for indices that are not in the batch: {_brief(strange)}")
+        self._records.update(records)
+
+    @contextmanager
+    def _during(self, stage: Stage, *, announce: bool = True) -> Iterator[None]:
+        """Say what this side is doing, and turn what it raises into its failure."""
+        if announce:
+            self._watch(Event(self.index, stage))
+            _seed_everything(self.job.seed)
+        try:
+            with _cache_folder(self.job.cache):
+                yield
+        except (Exception, SystemExit) as error:
+            raise SideFailed(Failure.of(stage, error), self.index) from error
+
+
+def _same(first: Snapshot, second: Snapshot) -> str:
+    """Say "same", or what two calls on one input did not agree in."""
+    report = compare(first, second)
+    if report.verdict != "different":
+        return "same"
+    worst = next((leaf for leaf in report.leaves if leaf.verdict == "different"), None)
+    return "; ".join(report.reasons) if worst is None else f"{worst.path} {'; '.join(worst.reasons)}"
+
+
+def _fingerprints(inputs: Any) -> Iterator[tuple[str, str]]:
+    for path, tensor in tensors(inputs):
+        yield path, fingerprint(tensor)
+
+
+def _above(now: Mapping[str, int], before: Mapping[str, int]) -> Mapping[str, int]:
+    return {kind: max(0, value - before[kind]) for kind, value in now.items() if kind in before}
+
+
+def _parameters(model: Any) -> int | None:
+    return sum(p.numel() for p in model.parameters()) if isinstance(model, torch.nn.Module) else None
+
+
+def _length(sized: Any) -> int | None:
+    try:
+        return len(sized)
+    except TypeError:
+        return None
+
+
+def _brief(indices: Iterable[int]) -> str:
+    listed = sorted(indices)
+    return ", ".join(map(str, listed[:5])) + (f", ... ({len(listed)})" if len(listed) > 5 else "")
+
+
+def _seed_everything(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    """Add to an exception what was being done."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in {what}")
+        raise
+
+
+@contextmanager
+def _clock(seconds: dict[str, float], name: str) -> Iterator[None]:
+    begin = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - begin
+
+
+@contextmanager
+def _cache_folder(folder: str | None) -> Iterator[None]:
+    """Give inductor this side's own cache, unless the user has chosen one."""
+    if folder is None or CACHE_VARIABLE in os.environ:
+        yield
+        return
+    os.environ[CACHE_VARIABLE] = folder
+    try:
+        yield
+    finally:
+        os.environ.pop(CACHE_VARIABLE, None)

@@ -1,0 +1,108 @@
+"""From timed pairs to a speedup with an interval and a verdict."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+
+from libbench.result import Measurement, Speedup, SpeedVerdict, Timing
+
+ZONE = 0.02
+"""A ratio whose interval lies inside 1 +- ZONE is level, outside it faster or slower."""
+LONE_ZONE = 0.05
+"""The same for a single process, whose memory layout alone may be worth that much."""
+LEAST_PAIRS = 6
+"""Fewer pairs have no exact 95 % interval."""
+
+# Student's t, two-sided 95 %, by degrees of freedom from 1: the 0.975 quantile.
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+
+
+def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
+    """Give the exact order-statistic interval of the median; None for too few values.
+
+    The interval from the k-th smallest to the k-th largest of n values covers the median with probability
+    1 - 2 P(B < k), B binomial with n and 1/2, whatever their distribution is (Conover, Practical Nonparametric
+    Statistics, 3rd ed., section 3.2). The narrowest one that covers at least `confidence` is given.
+    """
+    n = len(values)
+    outside = (1 - confidence) / 2
+    below, k = 0.0, 0
+    # Logarithms, since 2**n leaves the floats at n = 1024.
+    while k < n // 2:
+        below += math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2))
+        if below > outside:
+            break
+        k += 1
+    if k == 0:
+        return None
+    ordered = sorted(values)
+    return ordered[k - 1], ordered[n - k]
+
+
+def log_ratios(reference: Timing, target: Timing) -> list[float]:
+    """Give the log of reference time over target time, pair by pair."""
+    return [math.log(r / t) for r, t in zip(reference.seconds, target.seconds, strict=True)]
+
+
+def half_width(measurement: Mapping[str, Timing], other: Mapping[str, Timing]) -> float:
+    """Give half the width of the interval of the median wall log ratio; infinite for too few pairs."""
+    interval = median_interval(log_ratios(measurement["wall"], other["wall"]))
+    return math.inf if interval is None else (interval[1] - interval[0]) / 2
+
+
+def speedups(measurements: Sequence[Measurement]) -> tuple[Speedup, ...]:
+    """Combine the processes' timed pairs to one speedup for each clock that both sides have.
+
+    Point: the median over processes of each one's median log pair ratio. Interval: Student's over the processes'
+    medians; pooled pairs would leave out what differs from process to process. One process gives its own interval
+    and is said to be alone.
+    """
+    if not measurements:
+        return ()
+    clocks = [c for c in measurements[0].clocks[0] if all(c in side for m in measurements for side in m.clocks)]
+    return tuple(_speedup(clock, measurements) for clock in clocks)
+
+
+def _speedup(clock: str, measurements: Sequence[Measurement]) -> Speedup:
+    sides = [(m.clocks[0][clock], m.clocks[1][clock]) for m in measurements]
+    ratios = [log_ratios(reference, target) for reference, target in sides]
+    medians = [statistics.median(r) for r in ratios]
+    pairs = tuple(len(r) for r in ratios)
+    interval, note = _interval(ratios, medians)
+    zone = ZONE if len(medians) > 1 else LONE_ZONE
+    low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
+    return Speedup(
+        clock=clock,
+        ratio=math.exp(statistics.median(medians)),
+        low=low,
+        high=high,
+        verdict=_verdict(low, high, zone, alone=len(medians) == 1),
+        reference=statistics.median(reference.median for reference, _ in sides),
+        target=statistics.median(target.median for _, target in sides),
+        pairs=pairs,
+        note=note,
+    )
+
+
+def _interval(ratios: Sequence[Sequence[float]], medians: Sequence[float]) -> tuple[tuple[float, float] | None, str]:
+    if min(len(r) for r in ratios) < LEAST_PAIRS:
+        return None, f"no interval: fewer than {LEAST_PAIRS} pairs in a process"
+    if len(medians) == 1:
+        return median_interval(ratios[0]), "one process, layout effects not covered"
+    mean, freedom = statistics.fmean(medians), len(medians) - 1
+    t = _STUDENT[freedom - 1] if freedom <= len(_STUDENT) else 2.2
+    half = t * statistics.stdev(medians) / math.sqrt(len(medians))
+    return (mean - half, mean + half), ""
+
+
+def _verdict(low: float | None, high: float | None, zone: float, *, alone: bool) -> SpeedVerdict:
+    if low is None or high is None:
+        return "inconclusive"
+    if low > 1 + zone:
+        return "faster"
+    if high < 1 - zone:
+        return "slower"
+    inside = 1 - zone <= low and high <= 1 + zone
+    return "level" if inside and not alone else "inconclusive"

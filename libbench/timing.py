@@ -1,0 +1,111 @@
+"""Timing two jobs against each other in fresh processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from libbench.config import digest
+from libbench.interfaces import Event, Runner
+from libbench.job import Job
+from libbench.measure import MOST_PAIRS, ROUND
+from libbench.result import Measurement, SideFailed, Timing
+from libbench.settings import Timer
+
+Watch = Callable[[str, Event], None]
+
+
+def runner_of(job: Job) -> Runner:
+    """Build a job's runner."""
+    runner: Runner = job.build("runner")["runner"]
+    return runner
+
+
+def one_runner(jobs: Sequence[Job]) -> bool:
+    """Tell whether all sides name the same runner, so that one process can time them."""
+    return len({digest(job.config.runner) for job in jobs}) == 1
+
+
+def measurements(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch) -> Iterator[Measurement]:
+    """Time one side, or two against each other, in one fresh process after another.
+
+    Args:
+        jobs: one, or the reference and the target.
+        timer: its budget is shared among the processes.
+
+    Raises:
+        SideFailed: a side failed; its `side` is the job's position, None when it cannot be told.
+    """
+    runner = runner_of(jobs[0])
+    share = replace(timer, budget=timer.budget / runner.processes)
+    together = one_runner(jobs)
+
+    def tell(event: Event) -> None:
+        watch(jobs[event.side].name, event)
+
+    for number in range(1, runner.processes + 1):
+        place = folder / f"timing-{number}"
+        if not together:
+            yield _alternating(jobs, share, place, watch)
+            continue
+        place.mkdir(parents=True)
+        with closing(runner.open(*jobs, folder=place, watch=tell)) as session:
+            session.prepare()
+            yield session.measure(share)
+
+
+def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch) -> Measurement:
+    """Time two sides that cannot share a process: each has its own, and rounds alternate."""
+    with ExitStack() as stack:
+        sessions = []
+        for side, job in enumerate(jobs):
+            place = folder / ("reference", "target")[side]
+            place.mkdir(parents=True)
+            with _as_side(side):
+                session = runner_of(job).open(job, folder=place, watch=lambda e, name=job.name: watch(name, e))
+                stack.callback(session.close)
+                session.prepare()
+            sessions.append(session)
+        rounds: list[tuple[Measurement, Measurement]] = []
+        while not _enough(rounds, timer):
+            order = (0, 1) if len(rounds) % 2 == 0 else (1, 0)
+            warmup = timer.warmup if not rounds else 1
+            done: dict[int, Measurement] = {}
+            for side in order:
+                with _as_side(side):
+                    done[side] = sessions[side].measure(replace(timer, pairs=ROUND, warmup=warmup))
+            rounds.append((done[0], done[1]))
+    return _joined(rounds)
+
+
+def _enough(rounds: list[tuple[Measurement, Measurement]], timer: Timer) -> bool:
+    spent = sum(side.seconds for pair in rounds for side in pair)
+    pairs = len(rounds) * ROUND
+    return bool(rounds) and (spent > timer.budget or pairs >= (timer.pairs or MOST_PAIRS))
+
+
+def _joined(rounds: list[tuple[Measurement, Measurement]]) -> Measurement:
+    """Put the rounds of both sides after one another, as if one process had timed them."""
+    sides = list(zip(*rounds, strict=True))
+    return Measurement(
+        clocks=tuple(_joined_clocks(side) for side in sides),
+        inner=tuple(side[0].inner[0] for side in sides),
+        warmup=tuple(side[0].warmup[0] for side in sides),
+        seconds=sum(each.seconds for side in sides for each in side),
+    )
+
+
+def _joined_clocks(side: Sequence[Measurement]) -> Mapping[str, Timing]:
+    clocks = side[0].clocks[0]
+    return {c: Timing(tuple(s for each in side for s in each.clocks[0][c].seconds)) for c in clocks}
+
+
+@contextmanager
+def _as_side(side: int) -> Iterator[None]:
+    """Say which of the two a session of one side is."""
+    try:
+        yield
+    except SideFailed as error:
+        raise SideFailed(error.failure, side) from error

@@ -1,0 +1,19 @@
+"""Nested inputs and outputs: walking them, keeping them, writing them and proving two of them equal."""
+
+from libbench.tree.convert import map_tensors
+from libbench.tree.describe import join
+from libbench.tree.files import SnapshotError, load_snapshot, remove_snapshot, save_snapshot
+from libbench.tree.snapshot import Snapshot, fingerprint, snapshot, tensors
+
+__all__ = [
+    "Snapshot",
+    "SnapshotError",
+    "fingerprint",
+    "join",
+    "load_snapshot",
+    "map_tensors",
+    "remove_snapshot",
+    "save_snapshot",
+    "snapshot",
+    "tensors",
+]

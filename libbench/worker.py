@@ -1,0 +1,83 @@
+"""The Worker: what builds, compiles, runs and times. A runner says where it lives."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from libbench import environment
+from libbench.interfaces import Event, Watch
+from libbench.job import Job
+from libbench.measure import measure
+from libbench.result import Evaluation, Measurement, Output, Preparation
+from libbench.settings import Timer
+from libbench.side import Side
+
+
+class Worker:
+    """A session in this process: one side to evaluate, or two to time against each other.
+
+    Args:
+        jobs: one or two.
+        folder: where the snapshots go.
+        watch: called with every event.
+        threads: torch's threads; None for all usable cores but one.
+    """
+
+    def __init__(self, jobs: Sequence[Job], folder: Path, watch: Watch, threads: int | None) -> None:
+        self._life = ExitStack()
+        self._life.enter_context(_global_state_put_back())
+        torch.set_num_threads(threads or max(1, environment.usable_cores() - 1))
+        self._sides = [Side(job, i, folder, watch, self._life) for i, job in enumerate(jobs)]
+        self._watch = watch
+
+    def environment(self) -> Mapping[str, Any]:
+        """Describe the machine, the software and the first side's device."""
+        return {**environment.describe(self._sides[0].job.file), **self._sides[0].describe_device()}
+
+    def prepare(self) -> tuple[Preparation, ...]:
+        """Build and compile the sides, in an order drawn at random."""
+        order = random.Random().sample(self._sides, len(self._sides))
+        done = {side.index: side.prepare() for side in order}
+        return tuple(done[side.index] for side in self._sides)
+
+    def batches(self) -> Iterator[Output]:
+        """Run every batch of the first side, leaving a snapshot of each in the folder."""
+        return self._sides[0].batches()
+
+    def metrics(self) -> Evaluation:
+        """Give the first side's metrics and memory, after its last batch."""
+        return self._sides[0].metrics()
+
+    def measure(self, timer: Timer) -> Measurement:
+        """Time the sides."""
+        for side in self._sides:
+            side.fill_pool()
+
+        def progress(done: int, total: int | None) -> None:
+            self._watch(Event(0, "measure", done, total))
+
+        return measure(self._sides, timer, random.Random(), progress)
+
+    def close(self) -> None:
+        """Put back what was changed in this process."""
+        self._life.close()
+
+
+@contextmanager
+def _global_state_put_back() -> Iterator[None]:
+    threads, torch_state = torch.get_num_threads(), torch.get_rng_state()
+    python_state, numpy_state = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_rng_state(torch_state)
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)

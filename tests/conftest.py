@@ -1,0 +1,21 @@
+"""What all tests share. It is set before torch is imported, so that child processes have it, too."""
+
+import os
+import tempfile
+from pathlib import Path
+
+# More threads than one are slower, and far less steady, where other work is going on.
+os.environ["OMP_NUM_THREADS"] = "1"
+
+
+def _own_folder() -> Path:
+    """Give a folder that stays from run to run and that nobody else can have put code into."""
+    folder = Path(tempfile.gettempdir()) / f"libbench-tests-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.lstat().st_uid != os.getuid() or folder.is_symlink():
+        raise RuntimeError(f"{folder} belongs to somebody else; inductor's cache cannot lie there")
+    return folder
+
+
+# One model is compiled once for all tests, and not again in the next run.
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(_own_folder() / "inductor"))

@@ -1,0 +1,253 @@
+"""The command line as a user meets it: what is printed, what is written, the exit code."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from libbench.cli.main import main
+
+ROOT = Path(__file__).parent.parent
+BASE = """
+import torch
+from libbench.config import LazyCall as L
+from libbench.data import RandomInputs
+
+model = L(torch.nn.Linear)(in_features=4, out_features=3)
+data = L(RandomInputs)(shapes=(4,), samples=10, batch_size=4)
+"""
+SLEEPER = """
+import time
+class Sleeper(torch.nn.Linear):
+    def forward(self, x):
+        time.sleep(600)
+model = L(Sleeper)(4, 3)
+"""
+
+
+@pytest.fixture
+def config(tmp_path):
+    (tmp_path / "base.py").write_text(BASE)
+
+    def write(name, lines=""):
+        file = tmp_path / f"{name}.py"
+        file.write_text("from .base import *\n" + textwrap.dedent(lines))
+        return str(file)
+
+    return write
+
+
+@pytest.fixture
+def libbench(capsys):
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def started(*arguments, cwd=None):
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "tools" / "diff.py"), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+    )
+
+
+def test_the_verdict_is_the_first_line_and_zero_the_exit_code(libbench, config):
+    code, out, _ = libbench("diff", "--ref", config("a"), "--tgt", config("b"), "--no-speed")
+
+    assert code == 0
+    assert out.startswith("SAME OUTPUTS")
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_without_a_target_the_references_file_is_compared_with_its_overrides(libbench, config):
+    code, out, _ = libbench("diff", "--ref", config("a"), "--tgt-set", "model.out_features=2", "--no-speed")
+
+    assert code == 1
+    assert out.startswith("DIFFERENT OUTPUTS")
+    assert "out_features" in out
+
+
+def test_set_reaches_both_sides_and_ref_set_only_the_reference(libbench, config, tmp_path):
+    file = tmp_path / "found.json"
+    libbench(
+        *("diff", "--ref", config("a"), "--tgt", config("b"), "--no-speed", "--json", file),
+        *("--set", "data.samples=4", "--ref-set", "data.batch_size=2"),
+    )
+
+    found = json.loads(file.read_text())
+    assert found["reference"]["job"]["overrides"] == ["data.samples=4", "data.batch_size=2"]
+    assert found["target"]["job"]["overrides"] == ["data.samples=4"]
+
+
+def test_several_targets_get_a_row_each_and_the_largest_exit_code(libbench, config):
+    narrow = config("narrow", "model.out_features = 2")
+
+    code, out, _ = libbench("diff", "--ref", config("a"), "--tgt", config("b"), "--tgt", narrow, "--no-speed")
+
+    assert code == 1
+    assert out.count("SAME OUTPUTS") >= 1
+    assert out.count("DIFFERENT OUTPUTS") >= 1
+    assert re.search(r"narrow", out.splitlines()[-2] + out)
+
+
+def test_a_failed_target_is_the_headline_and_its_traceback_only_on_request(libbench, config):
+    bad = config("bad", "def broken(): raise OSError('no weights here')\nmodel = L(broken)()")
+
+    code, out, _ = libbench("diff", "--ref", config("a"), "--tgt", bad, "--no-speed")
+    _, detailed, _ = libbench("diff", "--ref", config("a"), "--tgt", bad, "--no-speed", "--traceback")
+
+    assert code == 1
+    assert out.startswith("TARGET FAILED in instantiate: OSError: no weights here")
+    assert "Traceback" not in out
+    assert "Traceback" in detailed
+
+
+@pytest.mark.parametrize(
+    ("lines", "flags", "words"),
+    [
+        ("model = L(torch.nn.Linear)(in_featurs=4, out_features=3)", [], ["bad.py:2", "in_featurs", "in_features"]),
+        ("import nonesuch", [], ["bad.py:2", "nonesuch"]),
+        ("from .bas import model", [], ["bad.py:2", "bas"]),
+        ("from .base import modle", [], ["bad.py:2", "modle", "model"]),
+        ("raise RuntimeError('not today')", [], ["bad.py:2", "not today"]),
+        ("1 +", [], ["bad.py:2"]),
+        ("model = None", [], ["bad.py", "model"]),
+        ("compilr = L(dict)()", [], ["bad.py:2", "compilr", "compiler"]),
+        ("", ["--tgt-set", "model.out_featurs=3"], ["out_featurs", "out_features"]),
+        ("", ["--tgt-set", "compilr.backend=3"], ["compilr", "compiler"]),
+        ("", ["--tgt-set", "model.out_features"], ["model.out_features"]),
+        ("", ["--tgt-set", "model.out_features=2,3"], ["model.out_features"]),
+        ("seed = -1", [], ["seed", "-1"]),
+        ("timer = L('libbench.settings.Timer')(pairs=0)", ["--quick"], ["pairs", "0"]),
+    ],
+)
+def test_a_wrong_config_is_one_line_with_its_place_and_the_nearest_right_name(libbench, config, lines, flags, words):
+    if "timer" in lines:
+        flags = []
+    code, out, err = libbench("diff", "--ref", config("a"), "--tgt", config("bad", lines), *flags)
+
+    assert code == 2
+    (line,) = [line for line in err.splitlines() if line.startswith("libbench: ")]
+    for word in words:
+        assert word in line
+
+
+def test_a_missing_file_is_named_with_the_nearest_one(libbench, config):
+    config("eager")
+
+    code, _, err = libbench("diff", "--ref", config("a").replace("a.py", "eagre.py"))
+
+    assert code == 2
+    assert "eagre.py" in err
+    assert "eager.py" in err
+
+
+@pytest.mark.parametrize("flags", [["--rtol", "-1"], ["--timeout", "0"], ["--min-speedup", "x"], ["--spill", "many"]])
+def test_a_wrong_flag_is_told_and_exits_with_two(libbench, config, flags):
+    with pytest.raises(SystemExit) as stop:
+        libbench("diff", "--ref", config("a"), *flags)
+
+    assert stop.value.code == 2
+
+
+def test_a_timeout_is_a_finding_within_its_time(libbench, config):
+    begin = time.monotonic()
+    code, out, _ = libbench("diff", "--ref", config("a"), "--tgt", config("sleeps", SLEEPER), "--timeout", "3")
+
+    assert code == 1
+    assert out.startswith("TARGET FAILED in evaluate")
+    assert "3 s" in out.splitlines()[0]
+    assert time.monotonic() - begin < 60
+
+
+def test_a_speedup_that_is_asked_for_becomes_a_check(libbench, config):
+    code, out, _ = libbench("diff", "--ref", config("a"), "--tgt", config("b"), "--quick", "--min-speedup", "50")
+
+    assert code == 1
+    assert "50" in out
+
+
+def test_the_saved_folder_holds_outputs_results_and_configs(libbench, config, tmp_path):
+    save = tmp_path / "saved"
+
+    code, _, _ = libbench("diff", "--ref", config("a"), "--tgt", config("b"), "--no-speed", "--save", save)
+
+    assert code == 0
+    assert json.loads((save / "comparison.json").read_text())["exit_code"] == 0
+    assert (save / "reference" / "00000.safetensors").exists()
+    assert not (save / "cache").exists()
+    again, _, err = libbench("diff", "--ref", config("a"), "--tgt", config("b"), "--no-speed", "--save", save)
+    assert (again, "not an empty folder" in err) == (2, True)
+
+
+def test_run_prints_metrics_and_speed_of_one_config(libbench, config):
+    code, out, _ = libbench("run", config("a"), "data.samples=8", "--quick")
+
+    assert code == 0
+    assert re.search(r"\d (us|µs|ms)", out)
+
+
+def test_run_of_a_config_that_fails_exits_with_two(libbench, config):
+    code, out, _ = libbench("run", config("bad", "def broken(): raise OSError('no weights')\nmodel = L(broken)()"))
+
+    assert code == 2
+    assert "no weights" in out
+
+
+def test_help_answers_without_importing_torch():
+    script = "import sys; from libbench.cli.main import main\ntry: main(['diff', '--help'])\nexcept SystemExit: pass\n"
+    script += "assert 'torch' not in sys.modules and 'rich' not in sys.modules"
+
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == 0
+
+
+def test_an_interrupt_ends_every_child_and_keeps_what_was_won(config, tmp_path):
+    file = tmp_path / "found.json"
+    tool = started("--ref", config("a"), "--tgt", config("sleeps", SLEEPER), "--no-speed", "--json", file)
+    for line in tool.stderr:
+        if line.startswith("sleeps: evaluate"):
+            break
+    family = psutil.Process(tool.pid).children(recursive=True)
+    assert len(family) >= 2
+
+    tool.send_signal(signal.SIGINT)
+    out, _ = tool.communicate(timeout=60)
+
+    assert tool.returncode == 130
+    assert out.startswith("INTERRUPTED")
+    assert json.loads(file.read_text())["reference"]["evaluation"] is not None
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_two_comparisons_in_one_folder_do_not_disturb_each_other(config, tmp_path):
+    a, b = config("a"), config("b")
+    narrow = config("narrow", "model.out_features = 2")
+
+    tools = [started("--ref", a, "--tgt", each, "--no-speed", cwd=tmp_path) for each in (b, narrow)]
+    for tool in tools:
+        tool.communicate(timeout=120)
+
+    assert [tool.returncode for tool in tools] == [0, 1]
+    assert sorted(os.listdir(tmp_path)) == ["a.py", "b.py", "base.py", "narrow.py"]
+
+
+def test_a_reader_that_has_gone_is_no_traceback(config):
+    command = f"({sys.executable} {ROOT}/tools/diff.py --ref {config('a')} --no-speed | true) 2>&1"
+    found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+
+    assert "Traceback" not in found.stdout

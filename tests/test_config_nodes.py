@@ -1,0 +1,297 @@
+"""Recorded calls: what they refuse, what they keep, and what OmegaConf may do with them."""
+
+import copy
+import functools
+import pickle
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+import torch
+from omegaconf import DictConfig, OmegaConf
+from torch import nn
+
+from libbench.config import LazyCall as L
+from libbench.config import LazyNode, clone, instantiate, origin
+from libbench.errors import ConfigError
+
+
+class A(SimpleNamespace):
+    pass
+
+
+@dataclass
+class Settings:
+    depth: int = 1
+
+
+def scale(x, factor=2):
+    return x, factor
+
+
+def open_function(**kwargs):
+    return kwargs
+
+
+@functools.wraps(scale)
+def open_wrapper(*args, **kwargs):
+    return scale(*args, **kwargs)
+
+
+def line():
+    import sys
+
+    return sys._getframe(1).f_lineno
+
+
+def test_a_misspelt_parameter_is_an_error_on_the_line_that_writes_it():
+    with pytest.raises(ConfigError, match="torch.nn.Conv2d has no parameter 'in_chanels'; did you mean 'in_channels'?") as caught:
+        L(nn.Conv2d)(in_chanels=1, out_channels=2, kernel_size=3); here = line()  # noqa: E702
+
+    assert f"test_config_nodes.py:{here}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_misspelt_attribute_set_later_is_an_error_at_once():
+    cfg = OmegaConf.create({"model": L(nn.Conv2d)(1, 2, 3)})
+
+    with pytest.raises(ConfigError, match="did you mean 'in_channels'"):
+        cfg.model.in_chanels = 3
+    with pytest.raises(ConfigError, match="did you mean 'in_channels'"):
+        cfg.model["in_chanels"] = 3
+    with pytest.raises(ConfigError, match="did you mean 'in_channels'.*at model"):
+        OmegaConf.update(cfg, "model.in_chanels", 3)
+    assert "in_chanels" not in cfg.model
+
+
+def test_any_keyword_is_taken_by_an_open_target():
+    assert L(open_function)(anything=1).anything == 1
+    assert L(open_wrapper)(anything=1).anything == 1
+    assert L("not.imported.yet")(anything=1).anything == 1
+
+
+def test_positions_become_names_where_a_name_reaches_them():
+    node = L(scale)(1)
+
+    assert node.x == 1
+    assert "_args_" not in node
+    assert list(L(torch.zeros)(2, 3)._args_) == [2, 3]
+
+
+def test_too_many_positions_and_a_doubled_argument_are_errors():
+    with pytest.raises(ConfigError, match="takes 2 positional arguments, got 3"):
+        L(scale)(1, 2, 3)
+    with pytest.raises(ConfigError, match="got 'x' by position and by name"):
+        L(scale)(1, x=2)
+
+
+def test_a_target_is_callable_or_text():
+    with pytest.raises(ConfigError, match="got 3"):
+        L(3)
+
+
+def test_a_call_that_was_forgotten_is_an_error():
+    with pytest.raises(ConfigError, match="was not called"):
+        L(scale)(x=L(scale))
+
+
+def test_parameters_may_have_any_name():
+    node = L(open_function)(target=1, self=2, args=3, items=4, keys=5)
+
+    assert instantiate(node) == {"target": 1, "self": 2, "args": 3, "items": 4, "keys": 5}
+
+
+def test_a_node_is_a_dict_of_omegaconf():
+    cfg = OmegaConf.create({"model": L(scale)(x=3)})
+
+    assert isinstance(cfg.model, DictConfig)
+    assert cfg["model"]["x"] == 3
+    assert cfg.model._target_ is scale
+    assert OmegaConf.select(cfg, "model.x") == 3
+    assert "x: 3" in OmegaConf.to_yaml(cfg)
+    assert OmegaConf.to_container(cfg)["model"]["x"] == 3
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        copy.deepcopy,
+        copy.copy,
+        lambda cfg: pickle.loads(pickle.dumps(cfg)),  # noqa: S301
+        lambda cfg: OmegaConf.merge(cfg, {"other": 1}),
+        lambda cfg: OmegaConf.merge({"other": 1}, cfg),
+        lambda cfg: OmegaConf.create({**cfg}),
+        lambda cfg: OmegaConf.create([cfg])[0],
+    ],
+)
+def test_a_node_keeps_its_class_its_identity_and_its_origin_through(operation):
+    shared = L(A)()
+    cfg = OmegaConf.create({"one": L(A)(part=shared), "two": [L(A)(part=shared)], "three": shared})
+    here = origin(cfg, "one")
+
+    after = operation(cfg)
+
+    assert type(after.one) is LazyNode
+    assert type(after.two[0].part) is LazyNode
+    assert origin(after, "one") == here
+    built = instantiate(after)
+    assert built["one"].part is built["two"][0].part is built["three"]
+
+
+def test_a_node_keeps_its_identity_through_append_insert_update_and_interpolation():
+    shared = L(A)()
+    cfg = OmegaConf.create({"a": shared, "l": [], "u": {}, "i": "${a}"})
+    cfg.l.append(shared)
+    cfg.l.insert(0, shared)
+    cfg.l += [shared]
+    cfg.u.update({"x": shared})
+    OmegaConf.update(cfg, "u.y", shared, force_add=True)
+    cfg.u.merge_with({"z": shared})
+
+    built = instantiate(cfg)
+
+    assert type(cfg.i) is LazyNode
+    assert {id(each) for each in [built["a"], built["i"], *built["l"], *built["u"].values()]} == {id(built["a"])}
+
+
+def test_a_node_used_in_two_places_is_one_node_to_edit():
+    shared = L(A)(n=1)
+    cfg = L(A)(x=shared, y=[shared])
+
+    cfg.x.n = 2
+    shared.m = 3
+
+    assert cfg.y[0].n == 2
+    assert cfg.y[0].m == 3
+    assert instantiate(cfg).x is instantiate(cfg).x or True
+    built = instantiate(cfg)
+    assert built.x is built.y[0]
+
+
+def test_copies_that_were_edited_apart_are_two():
+    shared = L(A)(n=1)
+    cfg = OmegaConf.create({"x": shared, "y": shared})  # OmegaConf copies what it is given
+
+    cfg.y.n = 2
+
+    built = instantiate(cfg)
+    assert (built["x"].n, built["y"].n) == (1, 2)
+
+
+def test_clone_asks_for_a_second_instance():
+    inner = L(A)()
+    node = L(A)(p=inner, q=inner)
+
+    built = instantiate({"one": node, "two": clone(node)})
+
+    assert built["one"] is not built["two"]
+    assert built["one"].p is not built["two"].p
+    assert built["two"].p is built["two"].q
+
+
+def test_merging_does_not_tie_the_result_to_its_sources():
+    one, two = OmegaConf.create({"m": L(A)(n=1)}), OmegaConf.create({"k": L(A)(n=1)})
+
+    merged = OmegaConf.merge(one, two)
+    merged.m.n = 5
+    merged.k.n = 5
+    node = L(A)(d={"x": 1})
+    node.merge_with({"d": {"y": 2}, "e": L(A)(n=3)})
+
+    assert one.m.n == two.k.n == 1
+    assert instantiate(node).d == {"x": 1, "y": 2}
+    assert instantiate(node).e.n == 3
+
+
+def test_values_come_out_as_they_went_in():
+    settings, tensor = Settings(3), torch.ones(2)
+    node = L(open_function)(t=(1, [2, (3,)]), d=Settings, s=settings, k={1: "a", None: "b"}, x=tensor)
+
+    assert node.t == (1, [2, (3,)])
+    assert type(node.t) is tuple
+    assert node.d is Settings
+    assert node.s is settings
+    assert node.k == {1: "a", None: "b"}
+    assert node.x is tensor
+    copied = pickle.loads(pickle.dumps(copy.deepcopy(node)))  # noqa: S301
+    assert copied.t == (1, [2, (3,)])
+    assert copied.s == settings
+
+
+def test_what_is_given_to_a_node_can_change_without_changing_the_node():
+    items, pair = [1], ([1], {"a": 1})
+    node = L(open_function)(items=items, pair=pair)
+
+    items.append(2)
+    pair[0].append(2)
+
+    assert instantiate(node) == {"items": [1], "pair": ([1], {"a": 1})}
+
+
+def test_nodes_inside_a_tuple_are_copied_with_the_config():
+    cfg = OmegaConf.create({"t": L(A)(pair=(L(A)(n=1), 2))})
+    copied = copy.deepcopy(cfg)
+
+    copied.t.pair[0].n = 5
+
+    assert cfg.t.pair[0].n == 1
+
+
+def test_a_node_cannot_hold_itself():
+    node = L(A)()
+    inner = L(A)(up=L(A)())
+    node.x = inner
+
+    with pytest.raises(ConfigError, match="hold"):
+        inner.up.y = node
+
+
+def test_lists_and_dicts_in_a_node_can_be_edited_as_ever():
+    node = L(open_function)(l=[1, 2, 3], d={"a": {"b": 1}})
+
+    node.l.append(4)
+    node.l.insert(0, 0)
+    node.l[1] = 10
+    del node.l[2]
+    node.l += [L(A)(n=1)]
+    node.d.a.c = 2
+    del node.d.a["b"]
+    node.d["e"] = (1, 2)
+
+    built = instantiate(node)
+    assert built["l"][:-1] == [0, 10, 3, 4]
+    assert built["l"][-1].n == 1
+    assert built["d"] == {"a": {"c": 2}, "e": (1, 2)}
+
+
+def test_flags_of_omegaconf_are_obeyed():
+    cfg = OmegaConf.create({"m": L(A)(n=1, d={"x": 1})})
+    OmegaConf.set_readonly(cfg, True)
+    with pytest.raises(Exception, match="read-only"):
+        cfg.m.n = 2
+    OmegaConf.set_readonly(cfg, False)
+    OmegaConf.set_struct(cfg, True)
+    with pytest.raises(Exception, match="struct"):
+        cfg.m.d.y = 2
+    cfg.m.d.x = 2
+
+    assert cfg.m.d.x == 2
+
+
+def test_each_value_remembers_where_it_was_set():
+    node = L(A)(n=1, d={"x": 1}); written = line()  # noqa: E702
+    node.n = 2; changed = line()  # noqa: E702
+    node.d.y = 2; added = line()  # noqa: E702
+    cfg = OmegaConf.create({"m": node})
+
+    assert origin(cfg, "m").endswith(f"test_config_nodes.py:{written}")
+    assert origin(cfg, "m.n").endswith(f":{changed}")
+    assert origin(cfg, "m.d.x").endswith(f":{written}")
+    assert origin(cfg, "m.d.y").endswith(f":{added}")
+    assert origin(cfg, "m.nothing") is None
+
+
+def test_an_origin_survives_pickle():
+    node = L(A)(n=1)
+
+    assert origin(pickle.loads(pickle.dumps(node)), "n") == origin(node, "n")  # noqa: S301

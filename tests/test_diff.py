@@ -1,0 +1,322 @@
+"""The whole line, from config files to verdicts, in child processes."""
+
+import os
+import textwrap
+
+import pytest
+
+from libbench.diff import Plan, diff, diff_all
+from libbench.errors import ConfigError, LibbenchError
+from libbench.job import Job
+from libbench.settings import Timer
+
+BASE = """
+import torch
+from libbench.config import LazyCall as L
+from libbench.data import RandomInputs
+
+model = L(torch.nn.Linear)(in_features=4, out_features=3)
+data = L(RandomInputs)(shapes=(4,), samples=10, batch_size=4)
+"""
+
+NO_SPEED = Plan(speed=False)
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Write a config file that imports everything of base.py and adds some lines."""
+    (tmp_path / "base.py").write_text(BASE)
+
+    def write(name, lines=""):
+        file = tmp_path / f"{name}.py"
+        file.write_text("from .base import *\n" + textwrap.dedent(lines))
+        return file
+
+    return write
+
+
+def checks(comparison):
+    return {check.name: check.verdict for check in comparison.checks}
+
+
+def model(body, more=""):
+    """Lines of a config whose model's forward has this body; `self.calls` counts its calls from 1."""
+    return f"""
+import ctypes, os, signal, sys, time
+{more}
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 3)
+        self.calls = 0
+    def forward(self, x):
+        self.calls += 1
+        y = self.linear(x)
+{textwrap.indent(textwrap.dedent(body), "        ")}
+model = L(Model)()
+"""
+
+
+def test_a_config_against_itself_is_the_same(config):
+    comparison = diff(config("a"), config("b"), NO_SPEED)
+
+    assert checks(comparison) == {"outputs": "same"}
+    assert comparison.exit_code == 0
+    assert comparison.changes == ()
+    assert comparison.outputs.samples == 10
+    assert comparison.outputs.batches == 3
+    assert comparison.inputs is not None
+    assert comparison.outputs.leaves[0].level == float("-inf")
+
+
+def test_the_result_keeps_the_config_that_ran_and_where_it_ran(config):
+    comparison = diff(Job.load(config("a"), ["data.samples=4"]), Job.load(config("a"), ["data.samples=4"]), NO_SPEED)
+
+    job = comparison.reference.job
+    assert job.overrides == ("data.samples=4",)
+    assert "samples: 4" in job.config
+    assert "compiler" in job.config
+    assert comparison.reference.environment["torch"]
+    assert comparison.reference.preparation.parameters == 15
+    assert set(comparison.reference.preparation.seconds) == {"instantiate", "compile", "first", "second"}
+    assert comparison.reference.evaluation.peak["host"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("body", "stage", "words"),
+    [
+        ("raise RuntimeError('no such kernel')", "evaluate", "no such kernel"),
+        ("sys.exit(3)", "evaluate", "SystemExit: 3"),
+        ("ctypes.string_at(0)", "evaluate", "SIGSEGV"),
+        ("os.kill(os.getpid(), signal.SIGBUS)", "evaluate", "SIGBUS"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "evaluate", "SIGKILL"),
+        ("os._exit(7)", "evaluate", "exit code 7"),
+        ("raise MemoryError", "evaluate", "MemoryError"),
+    ],
+)
+def test_a_target_that_fails_is_a_finding_with_its_stage(config, body, stage, words):
+    comparison = diff(config("good"), config("bad", model(body)), NO_SPEED)
+
+    assert comparison.exit_code == 1
+    assert checks(comparison) == {f"target {stage}": "different"}
+    assert words in comparison.target.failure.message
+    assert comparison.reference.evaluation is not None
+
+
+def test_a_native_crash_leaves_the_python_stack_of_the_place(config):
+    comparison = diff(config("good"), config("bad", model("ctypes.string_at(0)")), NO_SPEED)
+
+    assert comparison.target.failure.kind == "signal"
+    assert "bad.py" in comparison.target.failure.traceback
+
+
+def test_a_target_that_sleeps_for_ever_is_ended_by_its_time_limit(config):
+    bad = Job.load(config("bad", model("time.sleep(600)")), ["runner.timeout=2"])
+
+    comparison = diff(config("good"), bad, NO_SPEED)
+
+    assert comparison.exit_code == 1
+    assert comparison.target.failure.kind == "timeout"
+    assert "2 s" in comparison.target.failure.message
+
+
+@pytest.mark.parametrize(
+    ("lines", "stage"),
+    [
+        ("def broken(): raise OSError('no weights')\nmodel = L(broken)()", "instantiate"),
+        (
+            "class Broken:\n    def compile(self, model, example, method): raise RuntimeError('unsupported')\n"
+            "compiler = L(Broken)()",
+            "compile",
+        ),
+        ("workload = L('libbench.workloads.inference.Inference')(method='generate')", "compile"),
+    ],
+)
+def test_the_stage_of_a_failure_is_where_it_happened(config, lines, stage):
+    comparison = diff(config("good"), config("bad", lines), NO_SPEED)
+
+    assert comparison.target.failure.stage == stage
+    assert comparison.exit_code == 1
+
+
+def test_what_a_target_won_before_it_failed_is_kept(config):
+    late = config("late", model("if self.calls > 3: raise RuntimeError('third batch')\nreturn y"))
+
+    comparison = diff(config("good", model("return y")), late, NO_SPEED)
+
+    assert "third batch" in comparison.target.failure.message
+    assert comparison.outputs.batches == 1
+    assert checks(comparison) == {"target evaluate": "different", "outputs": "same"}
+
+
+@pytest.mark.parametrize("body", ["raise RuntimeError('no')", "os.kill(os.getpid(), signal.SIGSEGV)"])
+def test_a_reference_that_fails_cannot_be_judged_by(config, body):
+    comparison = diff(config("bad", model(body)), config("good"), NO_SPEED)
+
+    assert comparison.exit_code == 2
+    assert checks(comparison) == {"reference evaluate": "unjudged"}
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("return y, y, y", "2"),
+        ("return y, torch.full_like(y, float('nan'))", "1"),
+        ("return y, y.double()", "1"),
+        ("return y, y[:, :2]", "1"),
+    ],
+)
+def test_outputs_that_differ_name_the_leaf(config, body, words):
+    comparison = diff(config("ref", model("return y, y")), config("tgt", model(body)), NO_SPEED)
+
+    assert comparison.exit_code == 1
+    assert checks(comparison) == {"outputs": "different"}
+    told = " ".join([*comparison.outputs.reasons, *(leaf.path for leaf in comparison.outputs.leaves[:1])])
+    assert words in told
+
+
+def test_one_output_less_is_a_difference_and_the_others_are_still_compared(config):
+    comparison = diff(config("ref", model("return y, y")), config("tgt", model("return (y,)")), NO_SPEED)
+
+    assert comparison.exit_code == 1
+    assert "same" in {leaf.verdict for leaf in comparison.outputs.leaves}
+
+
+def test_a_stochastic_reference_cannot_be_judged_by(config):
+    dropout = model("return torch.nn.functional.dropout(y, 0.5)")
+
+    comparison = diff(config("ref", dropout), config("tgt", dropout), NO_SPEED)
+
+    assert comparison.exit_code == 2
+    assert checks(comparison)["reference repeats"] == "unjudged"
+
+
+def test_a_model_that_changes_its_input_is_reported_and_judged_as_if_it_did_not(config):
+    adds = model("x.add_(1)\nreturn self.linear(x)")
+
+    comparison = diff(config("ref", adds), config("tgt", adds), Plan(timer=Timer(pairs=8, warmup=1)))
+
+    assert comparison.exit_code == 0
+    assert any("changes its inputs in place" in note for note in comparison.notes)
+
+
+def test_a_buffer_that_the_next_call_overwrites_is_compared_as_it_was(config):
+    reuses = model(
+        "self.buffer = getattr(self, 'buffer', torch.zeros(4, 3))\nout = self.buffer[:len(x)]\nout.copy_(y)\nreturn out"
+    )
+
+    comparison = diff(config("ref", model("return y")), config("tgt", reuses), NO_SPEED)
+
+    assert checks(comparison) == {"outputs": "same"}
+
+
+def test_different_seeds_cannot_be_judged(config):
+    with pytest.raises(ConfigError, match="different seeds"):
+        diff(Job.load(config("a"), seed=1), Job.load(config("b"), seed=2), NO_SPEED)
+
+
+def test_another_dataset_is_said_and_its_outputs_are_not_taken_for_the_same_inputs(config):
+    other = Job.load(config("b"), ["data.seed=5"])
+
+    comparison = diff(config("a"), other, NO_SPEED)
+
+    assert comparison.inputs is None
+    assert any("inputs differ in 3 of 3 batches" in note for note in comparison.notes)
+
+
+def test_batches_of_other_indices_leave_only_the_metrics_and_without_any_nothing_is_judged(config):
+    comparison = diff(config("a"), Job.load(config("b"), ["data.batch_size=5"]), NO_SPEED)
+
+    assert comparison.exit_code == 2
+    assert comparison.outputs.batches == 0
+
+
+def test_outputs_beyond_the_spill_are_counted_as_not_compared(config):
+    comparison = diff(config("a"), config("b"), Plan(speed=False, spill=60))
+
+    assert comparison.outputs.batches == 1
+    assert sum(count for _, count in comparison.outputs.skipped) == 2
+
+
+def test_a_tolerance_in_the_targets_config_wins_over_the_references_and_a_flag_over_both(config):
+    lines = "from libbench.settings import Tolerance\n"
+    near = config("near", model("return y + 0.01") + lines + "tolerance = L(Tolerance)(atol=0.1)")
+    ref = config("ref", model("return y") + lines + "tolerance = L(Tolerance)(atol=1e-6)")
+
+    assert diff(ref, near, NO_SPEED).exit_code == 0
+    assert diff(ref, near, Plan(speed=False, atol=1e-3)).exit_code == 1
+
+
+def test_one_reference_is_run_once_for_many_targets(config, tmp_path):
+    runs = tmp_path / "runs"
+    ref = config(
+        "ref",
+        f"import os\ndef build(): open({str(runs)!r}, 'a').write('x'); return torch.nn.Linear(4, 3)\n"
+        "model = L(build)()",
+    )
+    jobs = [Job.load(config(name)) for name in ("a", "b")]
+
+    found = list(diff_all(Job.load(ref), [*jobs, Job.load(config("bad", model("raise ValueError")))], NO_SPEED))
+
+    assert [comparison.exit_code for comparison in found] == [0, 0, 1]
+    assert runs.read_text() == "x"
+
+
+def test_saved_outputs_and_configs_stay_and_are_never_written_over(config, tmp_path):
+    save = tmp_path / "saved"
+
+    diff(config("a"), config("b"), Plan(speed=False, save=save))
+
+    assert len(list((save / "reference").glob("*.safetensors"))) == 3
+    assert len(list((save / "target").glob("*.safetensors"))) == 3
+    with pytest.raises(LibbenchError, match="not an empty folder"):
+        diff(config("a"), config("b"), Plan(speed=False, save=save))
+
+
+def test_speed_is_measured_in_fresh_processes_on_pairs_that_alternate(config):
+    comparison = diff(config("a"), config("b"), Plan(timer=Timer(pairs=12, warmup=2)))
+
+    (speedup,) = comparison.speedups
+    assert speedup.pairs == (12, 12, 12)
+    assert speedup.low <= speedup.high
+    assert len(comparison.measurements) == 3
+    assert comparison.exit_code == 0
+
+
+def test_a_crash_while_timing_is_the_targets_and_takes_no_outputs_away(config):
+    crashes = model("if self.calls > 30: os.kill(os.getpid(), signal.SIGSEGV)\nreturn y")
+
+    comparison = diff(config("ref", model("return y")), config("tgt", crashes), Plan(timer=Timer(pairs=60, warmup=2)))
+
+    assert comparison.target.failure.stage == "measure"
+    assert checks(comparison) == {"target measure": "different", "outputs": "same"}
+
+
+def test_sides_that_name_different_runners_are_timed_in_alternating_rounds(config):
+    local = config("local", "runner = L('libbench.runners.local.Local')()")
+
+    comparison = diff(config("a"), local, Plan(timer=Timer(pairs=20, warmup=1)))
+
+    assert any("different runners" in note for note in comparison.notes)
+    assert comparison.speedups[0].pairs == (20, 20, 20)
+
+
+def test_a_config_made_in_python_runs_in_a_child_as_it_is(config):
+    import torch
+
+    from libbench.config import LazyCall as L
+    from libbench.data import RandomInputs
+
+    made = {"model": L(torch.nn.Linear)(4, 3), "data": L(RandomInputs)(shapes=(4,), samples=10, batch_size=4)}
+
+    assert diff(made, config("b"), NO_SPEED).exit_code == 0
+
+
+def test_nothing_is_left_of_a_comparison(config, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    diff(config("a"), config("b", model("ctypes.string_at(0)")), NO_SPEED)
+
+    assert [name for name in os.listdir(tmp_path / "tmp") if name.startswith("libbench-")] == []

@@ -1,0 +1,104 @@
+"""From pairs to a speedup: intervals that cover, verdicts that do not cry wolf."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from libbench.result import Measurement, Timing
+from libbench.speed import median_interval, speedups
+
+
+def pairs(reference, target):
+    return Measurement(({"wall": Timing(tuple(reference))}, {"wall": Timing(tuple(target))}), (1, 1), (0, 0), 1.0)
+
+
+def noisy(ratio, seed, n=50, noise=0.02):
+    rng = random.Random(seed)
+    drift = [1 + 0.5 * i / n for i in range(n)]
+    return pairs(
+        [1e-3 * ratio * d * (1 + noise * rng.random()) for d in drift],
+        [1e-3 * d * (1 + noise * rng.random()) for d in drift],
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "ranks"), [(6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (12, (3, 10)), (20, (6, 15)), (31, (10, 22))]
+)
+def test_the_interval_of_the_median_has_the_ranks_of_the_published_tables(n, ranks):
+    assert median_interval(list(range(1, n + 1))) == ranks
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_fewer_than_six_values_have_no_interval(n):
+    assert median_interval(list(range(n))) is None
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=3000))
+def test_the_interval_holds_the_median_of_its_values(values):
+    low, high = median_interval(values)
+    ordered = sorted(values)
+
+    assert low <= ordered[(len(values) - 1) // 2]
+    assert ordered[len(values) // 2] <= high
+
+
+def test_the_interval_covers_the_true_median_as_often_as_it_says():
+    rng = random.Random(1)
+    inside = 0
+    for _ in range(2000):
+        low, high = median_interval([rng.expovariate(1.0) for _ in range(31)])
+        inside += low <= math.log(2) <= high
+
+    assert 0.94 <= inside / 2000 <= 0.985
+
+
+def test_a_drift_that_hits_both_sides_alike_leaves_the_ratio_alone():
+    (found,) = speedups([noisy(1.0, seed) for seed in range(3)])
+
+    assert found.verdict == "level"
+    assert found.ratio == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.8, "faster"), (0.5, "slower")])
+def test_a_clear_difference_is_named(ratio, verdict):
+    (found,) = speedups([noisy(ratio, seed) for seed in range(3)])
+
+    assert found.verdict == verdict
+    assert found.low < ratio < found.high
+
+
+def test_processes_that_disagree_widen_the_interval_whatever_their_pairs_say():
+    (found,) = speedups([noisy(ratio, 0, noise=0.001) for ratio in (0.97, 1.0, 1.06)])
+
+    assert found.verdict == "inconclusive"
+    assert found.high - found.low > 0.1
+
+
+def test_one_process_is_said_to_be_alone_and_gets_no_verdict_for_a_small_difference():
+    (found,) = speedups([noisy(1.04, 0, noise=0.001)])
+
+    assert found.verdict == "inconclusive"
+    assert "one process" in found.note
+
+
+def test_too_few_pairs_give_a_ratio_without_an_interval_or_a_verdict():
+    (found,) = speedups([noisy(2.0, seed, n=5) for seed in range(3)])
+
+    assert found.ratio == pytest.approx(2.0, rel=0.05)
+    assert (found.low, found.high, found.verdict) == (None, None, "inconclusive")
+    assert "no interval" in found.note
+
+
+def test_only_clocks_that_both_sides_have_are_compared():
+    both = Measurement(
+        ({"wall": Timing((1.0,) * 10), "gpu": Timing((0.5,) * 10)}, {"wall": Timing((1.0,) * 10)}), (1, 1), (0, 0), 1.0
+    )
+
+    assert [speedup.clock for speedup in speedups([both, both])] == ["wall"]
+
+
+def test_nothing_measured_gives_no_speedup():
+    assert speedups([]) == ()
