@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,8 +54,8 @@ class Plan:
 
 
 def diff(
-    reference: Job | DictConfig | str | Path,
-    target: Job | DictConfig | str | Path,
+    reference: Job | Mapping[str, Any] | DictConfig | str | Path,
+    target: Job | Mapping[str, Any] | DictConfig | str | Path,
     plan: Plan | None = None,
     *,
     watch: Watch = lambda name, event: None,
@@ -84,7 +84,7 @@ def diff_all(
     *,
     watch: Watch = lambda name, event: None,
     keep: Keep = lambda comparison: None,
-) -> Iterator[Comparison]:
+) -> Generator[Comparison]:
     """Compare one reference, which is run once, with each of several targets; give each comparison as it is done."""
     for target in targets:
         if target.seed != reference.seed:
@@ -149,8 +149,10 @@ class _Pair:
     def run_target(self, snapshots: Snapshots, folder: Path) -> None:
         reference, target = self._jobs
         tolerance = _setting("tolerance", Tolerance, target, reference)
-        flags = {"rtol": self._plan.rtol, "atol": self._plan.atol}
-        tolerance = replace(tolerance, **{name: value for name, value in flags.items() if value is not None})
+        if self._plan.rtol is not None:
+            tolerance = replace(tolerance, rtol=self._plan.rtol)
+        if self._plan.atol is not None:
+            tolerance = replace(tolerance, atol=self._plan.atol)
         matcher = Matcher(snapshots, folder, tolerance, keep=self._plan.save is not None)
         for result in _stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
             self.update(target=result, outputs=matcher.report(), inputs=matcher.inputs())
@@ -226,7 +228,7 @@ def _setting(name: str, kind: type[Setting], *jobs: Job) -> Setting:
     return kind()
 
 
-def _job(side: Job | DictConfig | str | Path, name: str) -> Job:
+def _job(side: Job | Mapping[str, Any] | DictConfig | str | Path, name: str) -> Job:
     if isinstance(side, Job):
         return side
     return Job.load(side) if isinstance(side, str | Path) else Job.of(side, name)

@@ -10,7 +10,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from libbench.config import LazyCall, LazyConfig, digest, from_text, instantiate_parts, origin, to_text
+from libbench.config import Call, LazyConfig, digest, freeze, from_text, instantiate_parts, origin, thaw, to_text
 from libbench.errors import ConfigError, did_you_mean
 from libbench.result import JobRecord
 
@@ -30,7 +30,7 @@ DEFAULTS: Mapping[str, str | int | None] = {
 PARTS = (*REQUIRED, *DEFAULTS)
 COMPARISON_PARTS = ("timer", "tolerance")
 """These belong to the comparison and say nothing about what a side does."""
-SIDE_PARTS = ("model", "data", "workload", "compiler", "device", "evaluator", "op_lib")
+SIDE_PARTS = ("model", "data", "workload", "compiler", "device", "evaluator")
 """What a worker builds."""
 
 
@@ -72,9 +72,9 @@ class Job:
         return cls._of(name, config, seed, str(path.resolve()), tuple(overrides))
 
     @classmethod
-    def of(cls, config: DictConfig, name: str = "config", seed: int | None = None) -> Job:
-        """Make a job of a config that is in memory."""
-        return cls._of(name, _complete(config, name), seed, None, ())
+    def of(cls, config: Mapping[str, Any] | DictConfig, name: str = "config", seed: int | None = None) -> Job:
+        """Make a job of a config that is in memory: part by name."""
+        return cls._of(name, _complete(thaw(freeze(config)), name), seed, None, ())
 
     @classmethod
     def _of(cls, name: str, config: DictConfig, seed: int | None, file: str | None, overrides: tuple[str, ...]) -> Job:
@@ -126,7 +126,7 @@ class Job:
         return JobRecord(self.name, self.file, self.overrides, self.seed, self.digest, text)
 
 
-def _complete(config: DictConfig, name: str) -> LazyNode:
+def _complete(config: DictConfig, name: str) -> DictConfig:
     """Give a copy with every part, or say which is missing or misspelt."""
     for key in config:
         # A name of the user's own may resemble a part; only one that nearly spells it is taken for a mistake.
@@ -139,7 +139,9 @@ def _complete(config: DictConfig, name: str) -> LazyNode:
     whole = copy.deepcopy(config)
     for part, value in DEFAULTS.items():
         if part not in whole:
-            whole[part] = LazyCall(value)() if isinstance(value, str) else value
+            whole[part] = thaw(Call(value, [], {})) if isinstance(value, str) else value
+    if whole.op_lib is not None:
+        raise ConfigError(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
     return whole
 
 

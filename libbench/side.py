@@ -23,6 +23,14 @@ from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed
 from libbench.tree import Snapshot, fingerprint, map_tensors, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
+_ROLES = {
+    "data": ("__iter__",),
+    "workload": ("setup", "mode", "step"),
+    "compiler": ("compile",),
+    "device": ("put", "synchronize", "time", "seed", "reset_peak", "memory", "peak_memory", "describe"),
+    "evaluator": ("process", "evaluate", "compare"),
+}
+_MAY_BE_NONE = ("data", "evaluator")
 POOL = 8
 """Inputs that timed calls go round in, so that an answer kept from the last call is not the right one."""
 
@@ -133,6 +141,7 @@ class Side:
     def _instantiate(self) -> Batch:
         _seed_everything(self.job.seed)
         self._parts = SimpleNamespace(**self.job.build(*SIDE_PARTS))
+        _check_roles(self._parts)
         device = self._parts.device
         self._memory_before = device.memory()
         self._parts.model = device.put(self._parts.model)
@@ -195,6 +204,14 @@ class Side:
                 yield
         except (Exception, SystemExit) as error:
             raise SideFailed(Failure.of(stage, error), self.index) from error
+
+
+def _check_roles(parts: SimpleNamespace) -> None:
+    for name, methods in _ROLES.items():
+        part = getattr(parts, name)
+        lacking = [f"{method}()" for method in methods if not hasattr(part, method)]
+        if lacking and not (part is None and name in _MAY_BE_NONE):
+            raise LibbenchError(f"{name} must have {', '.join(lacking)}, got {part!r}")
 
 
 def _same(first: Snapshot, second: Snapshot) -> str:

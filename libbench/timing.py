@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from libbench.config import digest
@@ -42,13 +43,11 @@ def measurements(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch) 
     share = replace(timer, budget=timer.budget / runner.processes)
     together = one_runner(jobs)
 
-    def tell(event: Event) -> None:
-        watch(jobs[event.side].name, event)
-
     for number in range(1, runner.processes + 1):
         place = folder / f"timing-{number}"
+        tell = partial(watch, f"timing, process {number} of {runner.processes}")
         if not together:
-            yield _alternating(jobs, share, place, watch)
+            yield _alternating(jobs, share, place, tell)
             continue
         place.mkdir(parents=True)
         with closing(runner.open(*jobs, folder=place, watch=tell)) as session:
@@ -56,7 +55,7 @@ def measurements(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch) 
             yield session.measure(share)
 
 
-def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch) -> Measurement:
+def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Callable[[Event], None]) -> Measurement:
     """Time two sides that cannot share a process: each has its own, and rounds alternate."""
     with ExitStack() as stack:
         sessions = []
@@ -64,7 +63,7 @@ def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch) 
             place = folder / ("reference", "target")[side]
             place.mkdir(parents=True)
             with _as_side(side):
-                session = runner_of(job).open(job, folder=place, watch=lambda e, name=job.name: watch(name, e))
+                session = runner_of(job).open(job, folder=place, watch=watch)
                 stack.callback(session.close)
                 session.prepare()
             sessions.append(session)

@@ -88,7 +88,7 @@ def test_set_reaches_both_sides_and_ref_set_only_the_reference(libbench, config,
         *("--set", "data.samples=4", "--ref-set", "data.batch_size=2"),
     )
 
-    found = json.loads(file.read_text())
+    found = json.loads(file.read_text())["comparison"]
     assert found["reference"]["job"]["overrides"] == ["data.samples=4", "data.batch_size=2"]
     assert found["target"]["job"]["overrides"] == ["data.samples=4"]
 
@@ -187,7 +187,7 @@ def test_the_saved_folder_holds_outputs_results_and_configs(libbench, config, tm
     code, _, _ = libbench("diff", "--ref", config("a"), "--tgt", config("b"), "--no-speed", "--save", save)
 
     assert code == 0
-    assert json.loads((save / "comparison.json").read_text())["exit_code"] == 0
+    assert json.loads((save / "comparison.json").read_text())["derived"]["exit_code"] == 0
     assert (save / "reference" / "00000.safetensors").exists()
     assert not (save / "cache").exists()
     again, _, err = libbench("diff", "--ref", config("a"), "--tgt", config("b"), "--no-speed", "--save", save)
@@ -229,7 +229,7 @@ def test_an_interrupt_ends_every_child_and_keeps_what_was_won(config, tmp_path):
 
     assert tool.returncode == 130
     assert out.startswith("INTERRUPTED")
-    assert json.loads(file.read_text())["reference"]["evaluation"] is not None
+    assert json.loads(file.read_text())["comparison"]["reference"]["evaluation"] is not None
     _, alive = psutil.wait_procs(family, timeout=10)
     assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
 

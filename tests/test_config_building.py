@@ -98,7 +98,7 @@ def test_an_interpolation_may_be_inside_text_and_call_resolvers(monkeypatch):
 
     built = instantiate(cfg)["m"]
 
-    assert (built.a, built.b, built.c) == ("x-3-y", "blue", 3)
+    assert (built.a, built.b, built.c) == ("x-3-y", "blue", "3")
 
 
 def test_an_interpolation_reaches_lists_tuples_and_parameters():
@@ -209,7 +209,9 @@ def test_a_failing_build_keeps_its_type_and_says_where():
 def test_a_missing_parameter_is_named_with_its_place():
     cfg = {"model": L(needs)(c=1)}
 
-    with pytest.raises(ConfigError, match=r"needs misses the required parameters 'a', 'b' \(at model, written in .*:\d+\)"):
+    with pytest.raises(
+        ConfigError, match=r"needs misses the required parameters 'a', 'b' \(at model, written in .*:\d+\)"
+    ):
         instantiate(cfg)
 
 
@@ -238,7 +240,9 @@ def test_validate_lists_every_mistake_and_builds_nothing():
 
 
 def test_a_text_target_that_cannot_be_imported_is_reported_with_its_line():
-    with pytest.raises(ConfigError, match=r"cannot import torch.nn.Lineer.*did you mean 'Linear'.*at model, written in .*\.py:\d+"):
+    with pytest.raises(
+        ConfigError, match=r"cannot import torch.nn.Lineer.*did you mean 'Linear'.*at model, written in .*\.py:\d+"
+    ):
         instantiate({"model": L("torch.nn.Lineer")(1, 2)})
     with pytest.raises(ConfigError, match="dotted name"):
         instantiate(L("Lineer")())

@@ -45,10 +45,13 @@ def line():
 
 
 def test_a_misspelt_parameter_is_an_error_on_the_line_that_writes_it():
-    with pytest.raises(ConfigError, match="torch.nn.Conv2d has no parameter 'in_chanels'; did you mean 'in_channels'?") as caught:
-        L(nn.Conv2d)(in_chanels=1, out_channels=2, kernel_size=3); here = line()  # noqa: E702
+    here = line() + 2
+    with pytest.raises(
+        ConfigError, match="Conv2d has no parameter 'in_chanels'; did you mean 'in_channels'?"
+    ) as caught:
+        L(nn.Conv2d)(in_chanels=1, out_channels=2, kernel_size=3)
 
-    assert f"test_config_nodes.py:{here}" in str(caught.value)
+    assert f"test_config_nodes.py:{here})" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -163,7 +166,6 @@ def test_a_node_used_in_two_places_is_one_node_to_edit():
 
     assert cfg.y[0].n == 2
     assert cfg.y[0].m == 3
-    assert instantiate(cfg).x is instantiate(cfg).x or True
     built = instantiate(cfg)
     assert built.x is built.y[0]
 
@@ -279,15 +281,16 @@ def test_flags_of_omegaconf_are_obeyed():
 
 
 def test_each_value_remembers_where_it_was_set():
-    node = L(A)(n=1, d={"x": 1}); written = line()  # noqa: E702
-    node.n = 2; changed = line()  # noqa: E702
-    node.d.y = 2; added = line()  # noqa: E702
+    first = line() + 1
+    node = L(A)(n=1, d={"x": 1})
+    node.n = 2
+    node.d.y = 2
     cfg = OmegaConf.create({"m": node})
 
-    assert origin(cfg, "m").endswith(f"test_config_nodes.py:{written}")
-    assert origin(cfg, "m.n").endswith(f":{changed}")
-    assert origin(cfg, "m.d.x").endswith(f":{written}")
-    assert origin(cfg, "m.d.y").endswith(f":{added}")
+    assert origin(cfg, "m").endswith(f"test_config_nodes.py:{first}")
+    assert origin(cfg, "m.n").endswith(f":{first + 1}")
+    assert origin(cfg, "m.d.x").endswith(f":{first}")
+    assert origin(cfg, "m.d.y").endswith(f":{first + 2}")
     assert origin(cfg, "m.nothing") is None
 
 

@@ -313,11 +313,9 @@ def test_a_model_output_with_a_cache_is_walked():
 
     output = CausalLMOutputWithPast(logits=torch.ones(1, 2), past_key_values=cache)
 
-    assert list(snapshot(output).leaves) == [
-        "logits",
-        "past_key_values.layers.0.keys",
-        "past_key_values.layers.0.values",
-    ]
+    logits, *inside = snapshot(output).leaves
+    assert logits == "logits"
+    assert [path.split(".", 1)[1] for path in inside] == ["layers.0.keys", "layers.0.values"]
     assert type(map_tensors(double, output)) is CausalLMOutputWithPast
     assert map_tensors(double, output).logits.tolist() == [[2, 2]]
 
@@ -341,7 +339,7 @@ def test_a_damaged_file_is_an_error_that_names_it(damage, tmp_path):
 
 
 def test_a_write_that_fails_leaves_nothing_behind(tmp_path):
-    with pytest.raises(OSError, match="missing"):
+    with pytest.raises(SnapshotError, match="00001"):
         save_snapshot(snapshot(torch.ones(1)), tmp_path / "missing", 1)
 
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from libbench.cli.plans import jobs_flags, plan_of, style_of
+from libbench.cli.plans import jobs_flags, plan_of, style_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.diff import diff_all
 from libbench.job import Job
@@ -22,20 +22,24 @@ def main(arguments: argparse.Namespace) -> int:
     """Compare, print, and give the largest exit code of all targets."""
     reference, targets = _jobs(arguments)
     kept = _Kept(arguments, len(targets))
-    style = style_of(arguments)
     try:
         with Progress() as progress:
             comparisons = diff_all(reference, targets, plan_of(arguments), watch=progress.watch, keep=kept.keep)
             with closing(comparisons):
                 for comparison in comparisons:
-                    progress.print(render(comparison, **style))
+                    progress.print(_report(comparison, arguments))
     except KeyboardInterrupt:
         if kept.last is not None and not kept.last.complete:
-            print(render(kept.last, **style))
+            print(_report(kept.last, arguments))
         raise
     if len(kept.done) > 1:
-        print(render_many(kept.done, colour=style["colour"]))
+        print(render_many(kept.done, colour=style_of(arguments)["colour"]))
     return max(comparison.exit_code for comparison in kept.done)
+
+
+def _report(comparison: Comparison, arguments: argparse.Namespace) -> str:
+    text = render(comparison, **style_of(arguments))
+    return with_traceback(text, arguments, comparison.reference, comparison.target)
 
 
 class _Kept:

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from libbench.diff import Plan
+from libbench.result import Result
 from libbench.settings import Timer
 
 QUICK = Timer(budget=6.0)
@@ -31,4 +32,11 @@ def jobs_flags(arguments: argparse.Namespace) -> list[str]:
 
 def style_of(arguments: argparse.Namespace) -> dict[str, bool]:
     """Give how a report is rendered."""
-    return {"verbose": arguments.verbose, "traceback": arguments.traceback, "colour": sys.stdout.isatty()}
+    return {"verbose": arguments.verbose, "colour": sys.stdout.isatty()}
+
+
+def with_traceback(text: str, arguments: argparse.Namespace, *results: Result) -> str:
+    """Add to a report the tracebacks of failed sides, where they are asked for and the report has none."""
+    if not arguments.traceback or arguments.verbose:
+        return text
+    return "\n\n".join([text, *(r.failure.traceback.rstrip() for r in results if r.failure and r.failure.traceback)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from libbench.cli.plans import jobs_flags, plan_of, style_of
+from libbench.cli.plans import jobs_flags, plan_of, style_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.diff import run
 from libbench.job import Job
@@ -22,5 +22,5 @@ def main(arguments: argparse.Namespace) -> int:
     for file in (arguments.json, arguments.save and arguments.save / "result.json"):
         if file is not None:
             write_json(file, document)
-    print(render_result(result, **style_of(arguments)))
+    print(with_traceback(render_result(result, **style_of(arguments)), arguments, result))
     return 2 if result.failure else 0

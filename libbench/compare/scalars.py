@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
-from libbench.findings import Extreme
+from libbench.findings import Extreme, Number
 
+_MOST_BITS = 10_000  # Python refuses to write an int of more than 4300 digits
 _DTYPES = {
     "numpy.float16": torch.float16,
     "numpy.float32": torch.float32,
@@ -35,11 +36,13 @@ class WholeStatistics:
         if difference:
             self.mismatches += 1
             self.first_mismatch = ()
+        sides = {"reference": _writable(reference), "target": _writable(target)}
         if self.max_abs is None or difference > self.max_abs.value:
-            self.max_abs = Extreme(value=difference, at=(), reference=reference, target=target)
+            size = difference if difference.bit_length() <= _MOST_BITS else math.inf
+            self.max_abs = Extreme(value=size, at=(), **sides)
         relative = _ratio(difference, abs(reference))
         if self.max_rel is None or relative > self.max_rel.value:
-            self.max_rel = Extreme(value=relative, at=(), reference=reference, target=target)
+            self.max_rel = Extreme(value=relative, at=(), **sides)
         rough = _ratio(difference, 1)
         self._error += rough * rough
 
@@ -63,6 +66,10 @@ def as_tensor(node: Mapping[str, Any]) -> torch.Tensor:
     if kind == "float":
         return torch.tensor(float(value), dtype=_DTYPES.get(node["class"], torch.float64))
     return torch.tensor(_ratio(whole(node), 1), dtype=torch.float64)
+
+
+def _writable(number: int) -> Number:
+    return number if number.bit_length() <= _MOST_BITS else f"{number:#x}"
 
 
 def _ratio(number: int, by: int) -> float:

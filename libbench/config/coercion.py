@@ -32,7 +32,7 @@ def fitted(value: Any, raw: str, present: Any, parameter: Parameter | None, wher
     Raises:
         ConfigError: it cannot have that type.
     """
-    if value is None or (isinstance(value, str) and "${" in value):
+    if value is None or (isinstance(value, str) and ("${" in value or value == "???")):
         return value
     if _is_open(present) and parameter is not None:
         present = parameter.default if parameter.default is not Parameter.empty else ABSENT

@@ -38,6 +38,8 @@ def _float(value: float) -> str:
 
 
 def _text(value: str) -> yaml.Node:
+    if any("\ud800" <= each <= "\udfff" for each in value):
+        return yaml.ScalarNode("!escaped", value.encode("unicode_escape").decode())
     simple = value.isascii() and value.isprintable()
     return yaml.ScalarNode(f"{_YAML}str", value, style=None if simple else '"')
 
@@ -51,6 +53,10 @@ PLAIN: dict[type, Callable[[Any], yaml.Node]] = {
     bytes: _scalar("binary", lambda value: base64.b64encode(value).decode()),
 }
 """The kinds of value that YAML has itself."""
+
+_STANDARD = frozenset(
+    _YAML + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "binary", "timestamp")
+)
 
 Written = tuple[str, Any]
 """A tag and its content: text, a sequence, or a dict."""
@@ -138,7 +144,7 @@ class Reader:
     def _value(self, node: yaml.Node) -> Any:
         if node.tag == "!call":
             return self._call(node)
-        if node.tag.startswith(_YAML):
+        if node.tag in _STANDARD:
             return self._plain(node)
         reader = _READERS.get(node.tag)
         if node.tag == "!opaque":
@@ -152,7 +158,7 @@ class Reader:
         else:
             content = [self.value(each) for each in node.value]
         try:
-            return reader(self, content, node)
+            return reader(self, content if node.tag == "!tuple" else _without_groups(content), node)
         except ConfigError:
             raise
         except Exception as error:
@@ -242,6 +248,14 @@ class Reader:
         return ConfigError(f"{self._name}{line}: {text}")
 
 
+def _without_groups(value: Any) -> Any:
+    """Give plain dicts for what belongs to a leaf and not to the tree."""
+    kind = type(value)
+    if kind in (dict, Group):
+        return {key: _without_groups(each) for key, each in value.items()}
+    return kind(_without_groups(each) for each in value) if kind in (list, tuple) else value
+
+
 def _read_record(reader: Reader, content: dict[str, Any], node: yaml.Node) -> Any:
     kind = reader.named(content.pop("_type_"), node)
     if not (isinstance(kind, type) and is_dataclass(kind)):
@@ -283,6 +297,7 @@ def _read_device(reader: Reader, content: str, node: yaml.Node) -> Any:
 
 _READERS: dict[str, Callable[[Reader, Any, yaml.Node], Any]] = {
     "!tuple": lambda reader, content, node: tuple(content),
+    "!escaped": lambda reader, content, node: content.encode().decode("unicode_escape"),
     "!complex": lambda reader, content, node: complex(content),
     "!set": lambda reader, content, node: set(content),
     "!frozenset": lambda reader, content, node: frozenset(content),

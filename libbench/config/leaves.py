@@ -57,6 +57,8 @@ def _of(value: Any, above: tuple[int, ...]) -> str:
 
 
 def _type_name(kind: type) -> str:
+    if issubclass(kind, dict) and kind.__module__ == "libbench.config.frozen":
+        return "builtins:dict"
     return target_key(kind) or kind.__qualname__
 
 

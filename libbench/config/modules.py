@@ -198,7 +198,7 @@ class _Importer:
             elif (place / each).is_dir():
                 setattr(module, each, ModuleType(f"{shown}.{each}"))
             else:
-                right = [one for one in vars(module) if not one.startswith("_")]
+                right = {one for one in vars(module) if not one.startswith("_")} | _names_in(place)
                 where = short(file) if file is not None else short(place)
                 raise ConfigImportError(
                     f"cannot import {each!r} from {where}{did_you_mean(each, right)}{told('', caller())}"
@@ -254,10 +254,15 @@ def _config_base(name: str) -> Path | None:
 
 
 def _nothing(place: Path, shown: str) -> str:
-    near = {each.stem for each in place.parent.glob("*.py")} | {
-        each.name for each in place.parent.glob("*") if each.is_dir() and each.name.isidentifier()
-    }
-    return f"cannot import {shown!r}: there is no {short(place)}.py{did_you_mean(place.name, near)}"
+    return f"cannot import {shown!r}: there is no {short(place)}.py{did_you_mean(place.name, _names_in(place.parent))}"
+
+
+def _names_in(folder: Path) -> set[str]:
+    """Give the names that can be imported from a folder."""
+    if not folder.is_dir():
+        return set()
+    found = {each.stem for each in folder.iterdir() if each.suffix == ".py" or each.is_dir()}
+    return {name for name in found if name.isidentifier() and not name.startswith("_")}
 
 
 def _regular_name(file: Path) -> str | None:

@@ -59,9 +59,11 @@ class _Override:
         self.value = parsed.value()
         self.bare = self.deletes and "=" not in text
         self.raw = text.partition("=")[2]
+        self.parts: list[str] = []
 
     def applied(self, draft: Tree, defaults: Mapping[str, Any]) -> Tree:
         first = self.keys[0]
+        self.parts = list(defaults)
         if first in defaults and isinstance(draft, dict) and first not in draft and not self.deletes:
             draft[first] = freeze(defaults[first])
             if len(self.keys) == 1 and self.adds:
@@ -84,6 +86,7 @@ class _Override:
             return self.deleted(holder, key, found, path)
         if found is None:
             present = self.absent(holder, key, path)
+            found = self.step(holder, key)
         else:
             present = value_at(holder, found[0]) if not _is_record(holder) else getattr(holder, key)
         parameter = _parameter(holder, key)
@@ -171,13 +174,14 @@ class _Override:
         if not isinstance(holder, dict | list | tuple | Call) and not _is_record(holder):
             above = here.rpartition(".")[0]
             return f"{above!r} is {holder!r} and holds nothing, so there is no {here!r}{self.where('')}"
-        right = keys_of(holder)
+        right = keys_of(holder) + ([] if "." in here else self.parts)
         if type(holder) is Call:
             right += shape_of(callable_target(holder.target)).named
         elif _is_record(holder):
             right = [each.name for each in dataclasses.fields(holder)]
         hint = did_you_mean(key, right)
-        add = f"; a new key is added by '+{self.text}'" if isinstance(holder, dict) and not self.deletes else ""
+        takes_more = isinstance(holder, dict) or _is_open(holder)
+        add = f"; '+{self.text}' would add it" if takes_more and not (hint or self.adds or self.deletes) else ""
         what = (
             f"{target_text(holder.target)} has no {key!r} at {here!r}"
             if type(holder) is Call
@@ -192,6 +196,10 @@ class _Override:
 
 def _is_record(value: object) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type) and type(value) is not Call
+
+
+def _is_open(holder: Tree) -> bool:
+    return type(holder) is Call and shape_of(callable_target(holder.target)).open
 
 
 def _parameter(holder: Tree, key: str) -> Parameter | None:

@@ -52,6 +52,10 @@ def target_key(target: object) -> str | None:
 
     None when the object cannot be found again that way: a lambda, a local class, a bound method of an instance.
     """
+    builtin = getattr(target, "__name__", None)
+    home = _module_of(builtin, target) if isinstance(builtin, str) and not hasattr(target, "__code__") else None
+    if home is not None:
+        return f"{home}:{builtin}"
     owner = getattr(target, "__self__", None)
     if owner is not None and not isinstance(owner, type | ModuleType):
         return None
@@ -63,7 +67,7 @@ def target_key(target: object) -> str | None:
     if not isinstance(name, str) or "<" in name:
         return None
     if not isinstance(module, str):
-        module = _module_of(name, target)
+        module = getattr(getattr(target, "__objclass__", None), "__module__", None)
     if module is None or module not in sys.modules:
         return None
     found = _walk(sys.modules[module], name)
@@ -73,8 +77,8 @@ def target_key(target: object) -> str | None:
 
 
 def _module_of(name: str, target: object) -> str | None:
-    """Find the module of a builtin function that does not say it, as those of torch do not."""
-    for module in ("builtins", "torch", "torch.nn.functional", "numpy", "math", "operator"):
+    """Find the module of a builtin that does not say it, as those of torch do not."""
+    for module in ("builtins", "torch", "torch.nn.functional", "numpy"):
         if getattr(sys.modules.get(module), name, None) is target:
             return module
     return None

@@ -47,7 +47,7 @@ class Cuda:
     def time(self, call: Callable[[], Any]) -> Mapping[str, float]:
         """Give the seconds of one call by both clocks."""
         with torch.cuda.device(self._device):
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
             torch.cuda.synchronize(self._device)
             begin = time.perf_counter_ns()
             start.record()

@@ -7,8 +7,9 @@ from typing import Any
 
 from libbench.findings import LeafReport, OutputsReport
 from libbench.report.compared import extreme_text, shape_text
+from libbench.report.headline import LONGEST
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import cut, figure, nbytes, plural, seconds, shorten, side_name, span
+from libbench.report.words import apart, cut, figure, listed, nbytes, one_line, plural, seconds, side_name, span
 from libbench.result import Comparison, Failure, Measurement, Result
 
 _ROWS = (Column("", least=16), Column("reference", least=20), Column("target", least=20))
@@ -16,14 +17,24 @@ _PASSING = ("load",)
 """What differs from one minute to the next and is no difference of the environment."""
 
 
-def write_failure(page: Page, label: str, name: str, failure: Failure, verbose: bool) -> None:
-    """Write how a side failed, with its traceback under --verbose."""
-    kind = "" if failure.kind == "exception" else f" ({failure.kind})"
-    page.entry(label, f"{name} in {failure.stage}{kind}: {cut(failure.message, 10 * page.width)}".strip(), "bad")
+def write_failure(page: Page, name: str, failure: Failure, verbose: bool) -> None:
+    """Write how a side failed, with its traceback under --verbose; nothing where the headline has said all."""
+    if not verbose and failure.message == cut(failure.message, LONGEST):
+        return
+    where = f"{name}, " if name else ""
+    text = f"{where}{failure.stage} ({failure.kind}): {cut(failure.message, 10 * page.width)}"
+    page.entry("failure", text, "bad")
     if verbose and failure.traceback:
         page.verbatim(failure.traceback)
-    elif failure.traceback:
-        page.item("the traceback: --verbose", "dim")
+
+
+def write_end(page: Page, results: Sequence[Result], spent: float | None, verbose: bool) -> None:
+    """Write how long it took, and where there is more."""
+    told = [] if spent is None else [f"took {seconds(spent)}"]
+    failed = any(result.failure and result.failure.traceback for result in results)
+    more = "" if verbose else "--verbose, "
+    told.append(f"{'traceback and ' if failed and not verbose else ''}details: {more}--json FILE")
+    page.item(" · ".join(told), "dim", indent=0)
 
 
 def write_environment(page: Page, comparison: Comparison, verbose: bool) -> None:
@@ -35,10 +46,18 @@ def write_environment(page: Page, comparison: Comparison, verbose: bool) -> None
         differ = []
     if not differ and not (verbose and names):
         return
-    page.entry("environment", f"{', '.join(differ)} differ" if differ else "the same on both sides", "warn" if differ else "plain")
+    if differ:
+        page.entry("environment", f"{listed(differ)} {'differ' if len(differ) > 1 else 'differs'}", "warn")
+    else:
+        page.entry("environment", "the same on both sides" if all(sides) else "")
+    shown = names if verbose else differ
+    if not differ:
+        known = sides[0] or sides[1]
+        page.table(_ROWS[:2], [[name, known[name]] for name in shown], heads=False)
+        return
     rows: list[list[Cell]] = [
-        [name, sides[0].get(name, "-"), sides[1].get(name, "-") if name in differ or not sides[0] else ""]
-        for name in (names if verbose else differ)
+        [name, sides[0].get(name, "-"), sides[1].get(name, "-") if name in differ else ("the same", "dim")]
+        for name in shown
     ]
     page.table(_ROWS, rows)
 
@@ -89,15 +108,15 @@ def write_leaf_details(page: Page, outputs: OutputsReport) -> None:
 
 
 def _leaf_lines(leaf: LeafReport) -> Iterator[str]:
-    shapes = [shape_text(shape) for shape in leaf.shapes]
-    yield f"first shape {shapes[0] if shapes[0] == shapes[1] else ' -> '.join(shapes)}, {plural(leaf.elements, 'value')}"
+    shapes = dict.fromkeys(shape_text(shape) for shape in leaf.shapes)
+    yield f"first shape {' -> '.join(shapes)}, {plural(leaf.elements, 'value')}"
     if leaf.rtol is not None or leaf.atol is not None:
         yield f"tolerance rtol {figure(leaf.rtol)}, atol {figure(leaf.atol)}"
     else:
         yield "compared exactly"
     for name, extreme in (("absolute", leaf.max_abs), ("relative", leaf.max_rel)):
         if extreme is not None:
-            values = f"{figure(extreme.reference, 6)} against {figure(extreme.target, 6)}"
+            values = " against ".join(apart(extreme.reference, extreme.target, digits=6))
             yield f"largest {name} difference {extreme_text(extreme)} at {list(extreme.at)}: {values}"
     if leaf.first_mismatch is not None:
         yield f"first mismatch at {list(leaf.first_mismatch)}"
@@ -135,7 +154,6 @@ def write_timing_details(page: Page, measurements: Sequence[Measurement]) -> Non
 def write_checks(page: Page, comparison: Comparison) -> None:
     """Write every question that was asked, and the exit code that follows."""
     page.entry("checks", f"exit code {comparison.exit_code}")
-    rows: list[list[Cell]] = [
-        [check.name, check.verdict, shorten(check.found, 200), shorten(check.wanted, 60)] for check in comparison.checks
-    ]
-    page.table((Column("", least=16), Column(""), Column("", least=20), Column("", least=12)), rows, heads=False)
+    for check in comparison.checks:
+        wanted = f" (wanted: {check.wanted})" if check.wanted else ""
+        page.item(f"{check.verdict:<10} {one_line(check.name)}: {one_line(check.found)}{wanted}")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
+from libbench import job
 from libbench.config import Change
+from libbench.config.places import short
 from libbench.findings import Extreme, LeafReport, MetricReport, OutputsReport
-from libbench.job import PARTS
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import Tone, cut, figure, one_line, plural, shorten
+from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, shorten
 from libbench.result import Comparison, Verdict
 
 MOST_LEAVES = 10
@@ -22,56 +25,75 @@ _LEAVES = (
     Column("shape", least=20, drop=3),
     Column("verdict"),
     Column("max abs", right=True),
-    Column("at", least=10, drop=1),
+    Column("at", drop=1),
     Column("max rel", right=True, drop=2),
-    Column("mismatch", right=True, least=12),
+    Column("mismatch", right=True),
     Column("t*", right=True),
 )
+_KINDS = {
+    "changed": "",
+    "target": "",
+    "type": "(type)",
+    "added": "(added)",
+    "removed": "(removed)",
+    "moved": "(moved)",
+    "sharing": "(shared otherwise)",
+    "default": "(spelled-out default, does not count)",
+}
 _METRICS = (
     Column("metric", least=20),
     Column("reference", right=True),
     Column("target", right=True),
     Column("difference", right=True),
     Column("allowed", right=True),
-    Column(),
+    Column(least=20, end=True),
 )
 
 
 def write_config(page: Page, changes: Sequence[Change], verbose: bool) -> None:
-    """Write one entry for each counted change."""
+    """Write one entry for each counted change; under --verbose also what does not count."""
     counted = [change for change in changes if change.counted]
     parts = {change.part for change in counted}
-    own = sorted(one_line(part) for part in parts if part not in PARTS)
-    text = f"{len(parts) - len(own)} of {len(PARTS)} parts differ" if counted else "no difference"
-    if own:
-        text += f", and {plural(len(own), 'name')} of the config's own"
-    page.entry("config", text)
+    own = sorted(one_line(part) for part in parts if part not in job.PARTS)
+    here = len(parts) - len(own)
+    text = f"{here} of {len(job.PARTS)} parts {'differs' if here == 1 else 'differ'}" if counted else "no difference"
+    page.entry("config", text + (f", and {listed(own)} of the config's own names" if own else ""))
     shown = list(changes) if verbose else counted[:MOST_CHANGES]
+    wide = max((cell_len(_change_head(change)) for change in shown), default=0)
     for change in shown:
-        _write_change(page, change)
+        _write_change(page, change, min(wide, 32))
     if len(counted) > len(shown):
         page.item(f"and {plural(len(counted) - len(shown), 'more difference')} (--verbose)", "dim")
 
 
-def _write_change(page: Page, change: Change) -> None:
+def _change_head(change: Change) -> str:
+    return one_line(f"{change.path} {_KINDS[change.kind]}")
+
+
+def _write_change(page: Page, change: Change, wide: int) -> None:
     """Write a change in one line where it fits, else the two values below each other."""
-    head = shorten(change.path, page.width // 2)
-    if change.kind != "changed":
-        head += f"  ({one_line(change.kind)})" + ("" if change.counted else ", does not count")
-    before, after = one_line(change.reference or "-"), one_line(change.target or "-")
-    places = [one_line(str(place)) for place in (change.reference_origin, change.target_origin) if place]
-    line = f"{head}  {before}  ->  {after}"
-    where = ", ".join(dict.fromkeys(places))
-    if len(line) + len(where) + 6 <= page.width:
-        page.item(f"{line}" + (f"  ({where})" if where else ""))
-        return
-    page.item(head)
-    for mark, value, place in (
-        ("", before, change.reference_origin),
-        ("-> ", after, change.target_origin),
-    ):
-        at = f"  ({shorten(str(place), page.width // 3)})" if place else ""
-        page.item(mark + shorten(value, page.width * 2 - len(at) - 20) + at, indent=4)
+    head = _change_head(change)
+    before, after = one_line(change.reference) or "-", one_line(change.target) or "-"
+    places = _place(change.reference_origin), _place(change.target_origin)
+    where = ", ".join(dict.fromkeys(place for place in places if place))
+    line = f"{head}{' ' * (wide - cell_len(head))}  {before}  ->  {after}"
+    spare = page.width - 2 - cell_len(line)
+    if spare < 0:
+        page.item(head)
+        for name, value, place in zip(("reference", "target"), (before, after), places, strict=True):
+            page.item(f"{name:<10} {shorten(value, 3 * page.width)}" + (f"  ({place})" if place else ""), indent=4)
+    elif cell_len(where) + 2 <= spare:
+        page.item(line + (" " * (spare - cell_len(where)) + where if where else ""))
+    else:
+        page.item(line)
+        page.item(shorten(where, page.width - wide - 6), "dim", indent=wide + 4)
+
+
+def _place(origin: str | None) -> str:
+    """Give where a value was written; a part that no config names is a default."""
+    if origin is None:
+        return ""
+    return "default" if origin.rpartition(":")[0] == short(job.__file__) else one_line(origin)
 
 
 def write_outputs(page: Page, comparison: Comparison, verbose: bool) -> None:
@@ -92,7 +114,7 @@ def write_outputs(page: Page, comparison: Comparison, verbose: bool) -> None:
         page.item(reason, "bad")
     if len(outputs.reasons) > len(reasons):
         page.item(f"and {len(outputs.reasons) - len(reasons):,} more differences of structure (--verbose)", "dim")
-    _write_reasons(page, leaves, verbose)
+    _write_reasons(page, outputs, leaves, verbose)
     for note in outputs.notes:
         page.item(f"note: {note}", "dim")
     for reason, count in outputs.skipped:
@@ -114,23 +136,28 @@ def _verdicts(leaves: Sequence[LeafReport]) -> str:
     return ", ".join(f"{found.count(kind):,} {kind}" for kind in kinds if kind in found)
 
 
-def _write_reasons(page: Page, leaves: Sequence[LeafReport], verbose: bool) -> None:
+def _write_reasons(page: Page, outputs: OutputsReport, leaves: Sequence[LeafReport], verbose: bool) -> None:
+    """Write each reason once, with the leaves that have it; those that differences of structure have told stay out."""
+    found: dict[tuple[str, Tone], list[str]] = {}
     for leaf in leaves:
-        name = shorten(leaf.path, page.width // 2)
         tone: Tone = "bad" if leaf.verdict == "different" else "warn"
         for reason in leaf.reasons:
-            page.item(f"{name}: {reason if verbose else cut(reason, 3 * page.width)}", tone)
+            if not any(said.startswith(f"{leaf.path}: {reason}") for said in outputs.reasons):
+                found.setdefault((reason, tone), []).append(leaf.path)
         for note in leaf.notes:
-            page.item(f"{name}: note: {note}", "dim")
+            found.setdefault((f"note: {note}", "dim"), []).append(leaf.path)
+    for (reason, tone), paths in found.items():
+        others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+        text = one_line(reason) if verbose else cut(reason, 3 * page.width)
+        page.item(f"{shorten(paths[0], page.width // 2)}{others}: {text}", tone)
 
 
 def _leaf_row(leaf: LeafReport) -> list[Cell]:
     dtypes = _pair(leaf.dtypes[0] or leaf.kind, leaf.dtypes[1] or "-")
     shapes = _pair(shape_text(leaf.shapes[0]), shape_text(leaf.shapes[1]))
-    mismatch = f"{leaf.mismatches:,} / {leaf.elements:,}" if leaf.elements else "-"
     return [
         leaf.path, dtypes if any(leaf.dtypes) else leaf.kind, shapes, verdict_cell(leaf.verdict),
-        extreme_text(leaf.max_abs), _place(leaf), extreme_text(leaf.max_rel), mismatch, level_text(leaf.level),
+        extreme_text(leaf.max_abs), _position(leaf), extreme_text(leaf.max_rel), _mismatch(leaf), level_text(leaf.level),
     ]  # fmt: skip
 
 
@@ -144,8 +171,9 @@ def shape_text(shape: tuple[int, ...] | None) -> str:
 
 
 def extreme_text(extreme: Extreme | None) -> str:
-    """Give a largest difference with two significant digits."""
-    return figure(extreme.value if extreme else None, 2)
+    """Give a largest difference with two or three significant digits."""
+    value = extreme.value if extreme else None
+    return figure(value, 3 if value is not None and abs(value) >= 1e-3 else 2)
 
 
 def level_text(level: float | None) -> str:
@@ -155,7 +183,15 @@ def level_text(level: float | None) -> str:
     return f"{level:.2f}" if math.isfinite(level) else "exact" if level < 0 else "never"
 
 
-def _place(leaf: LeafReport) -> str:
+def _mismatch(leaf: LeafReport) -> str:
+    if not leaf.elements:
+        return "-"
+    # Millions keep the column narrow; how many of them disagree stays exact.
+    of = f"{leaf.elements:,}" if leaf.elements < 10**8 else f"{leaf.elements / 10**6:,.0f} M"
+    return f"{leaf.mismatches:,} / {of}"
+
+
+def _position(leaf: LeafReport) -> str:
     at = leaf.max_abs.at if leaf.max_abs and leaf.max_abs.value != 0 else leaf.first_mismatch
     return str(list(at)) if at else "-"
 
@@ -180,8 +216,8 @@ def write_metrics(page: Page, comparison: Comparison, verbose: bool) -> None:
         return
     if not metrics:
         page.entry("metrics", "of the reference only")
-        alone = [[name, figure(value, 4), "-", "-", "-", ""] for name, value in (reference or {}).items()]
-        page.table(_METRICS, alone[: None if verbose else MOST_METRICS])
+        alone = [[name, figure(value, 4)] for name, value in (reference or {}).items()]
+        page.table(_METRICS[:2], alone[: None if verbose else MOST_METRICS])
         return
     differ = sum(metric.verdict == "different" for metric in metrics)
     page.entry("metrics", f"{differ:,} of {len(metrics):,} differ" if differ else "within tolerance")
@@ -193,15 +229,13 @@ def write_metrics(page: Page, comparison: Comparison, verbose: bool) -> None:
 
 
 def _metric_row(metric: MetricReport) -> list[Cell]:
-    digits = 4
-    values = metric.reference, metric.target
-    # Two values that are judged apart must not look alike.
-    while digits < 9 and values[0] != values[1] and figure(values[0], digits) == figure(values[1], digits):
-        digits += 1
-    digits = digits if metric.verdict == "different" else 4
+    different = metric.verdict == "different"
+    values = [figure(metric.reference, 4), figure(metric.target, 4)]
+    if different:
+        values = list(apart(metric.reference, metric.target))
     note = f": {one_line(metric.note)}" if metric.note else ""
-    verdict: Cell = (cut(f"DIFFERENT{note}", 40), "bad") if metric.verdict == "different" else ("ok" + note, "good")
+    verdict: Cell = (f"DIFFERENT{note}", "bad") if different else ("ok" + note, "good")
     return [
-        metric.name, figure(values[0], digits), figure(values[1], digits),
-        figure(metric.difference, 2), figure(metric.allowed, 2), verdict,
+        metric.name, *values,
+        figure(metric.difference, 2), f"{metric.allowed:.3g}", verdict,
     ]  # fmt: skip

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from libbench.report.headline import not_compiled, wall
+
+from libbench.report.headline import SPEED_TONES, not_compiled, wall
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
 from libbench.result import Comparison, CompileFacts, Preparation, Result, Speedup
 
 _SIDES = (
-    Column("", least=12),
-    Column("reference", right=True, least=9),
-    Column("target", right=True, least=9),
-    Column("", least=20),
+    Column(least=13, wide=13),
+    Column("reference", right=True, wide=10),
+    Column("target", right=True, wide=10),
+    Column(least=30),
 )
 
 
@@ -45,9 +46,8 @@ def _how_measured(comparison: Comparison) -> str:
 
 def _speed_row(speedup: Speedup) -> list[Cell]:
     value, low, high = ratio(speedup.ratio, speedup.low, speedup.high)
-    tones: dict[str, Tone] = {"faster": "good", "slower": "bad", "inconclusive": "warn"}
     interval = "no interval" if speedup.low is None else f"[{low}, {high}]"
-    words: Cell = (f"{value}x  {interval}  {speedup.verdict}", tones.get(speedup.verdict, "plain"))
+    words: Cell = (f"{value}x  {interval}  {speedup.verdict}", SPEED_TONES[speedup.verdict])
     return [f"{speedup.clock} per call", seconds(speedup.reference), seconds(speedup.target), words]
 
 
@@ -56,11 +56,11 @@ def _first_row(comparison: Comparison) -> list[Cell] | None:
     if sides == (None, None):
         return None
     caches = [
-        f"{name}'s cache was {'empty' if side.cold else 'filled'}"
+        f"{name} with a {'cold' if side.cold else 'warm'} cache"
         for name, side in zip(("reference", "target"), sides, strict=True)
         if side and side.cold is not None
     ]
-    words = "; ".join(["compiling included", *caches])
+    words = "; ".join(["compilation included", *caches])
     return ["first call", seconds(first_call(sides[0])), seconds(first_call(sides[1])), (words, "dim")]
 
 
@@ -133,7 +133,7 @@ def write_side(page: Page, result: Result) -> None:
     """Write what one side costs by itself."""
     preparation = result.preparation
     if preparation is not None:
-        page.entry("first call", f"{seconds(first_call(preparation))}, compiling included")
+        page.entry("first call", f"{seconds(first_call(preparation))}, compilation included")
         if preparation.facts is not None:
             page.entry("compiled", facts_text(preparation.facts), "warn" if not_compiled(result) else "plain")
     peaks = result.evaluation.peak if result.evaluation else {}

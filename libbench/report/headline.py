@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from libbench.findings import OutputsReport
-from libbench.report.words import Tone, cut, figure, one_line, plural, ratio
-from libbench.result import Check, Comparison, Failure, Result, Speedup
+from libbench.findings import LeafReport, OutputsReport
+from libbench.report.words import Tone, apart, cut, one_line, plural, ratio, shorten
+from libbench.result import Check, Comparison, Failure, Result, Speedup, SpeedVerdict
 
 Piece = tuple[str, Tone]
-_LONGEST = 180
+SPEED_TONES: dict[SpeedVerdict, Tone] = {"faster": "good", "slower": "bad", "level": "plain", "inconclusive": "warn"}
+LONGEST = 180
 """Columns that one finding may take in the headline; all of it stands further down."""
 
 
@@ -21,17 +22,17 @@ def pieces(comparison: Comparison) -> list[Piece]:
     reference, target = comparison.reference.failure, comparison.target.failure
     found = findings(comparison)
     if not comparison.complete:
-        return [("INTERRUPTED", "warn"), *_so_far(found), *_speed(comparison)]
+        return [("INTERRUPTED", "warn"), *(_so_far(found) or [("before anything was compared", "plain")])]
     if reference is not None:
         return [_failed("REFERENCE FAILED", reference), *_so_far(found)]
     stochastic = check(comparison, "reference repeats")
     if stochastic is not None:
-        why = cut(f"two calls on one batch: {stochastic.found}", _LONGEST)
+        why = cut(f"two calls on one batch: {stochastic.found}", LONGEST)
         return [(f"CANNOT BE JUDGED: the reference is stochastic ({why})", "warn"), *_speed(comparison)]
     if target is not None and target.kind == "unavailable":
         return [_failed("CANNOT BE JUDGED: the target is not available here", target), *_so_far(found)]
     if target is not None:
-        return [_failed("TARGET FAILED", target), *_so_far(found), *_speed(comparison)]
+        return [_failed("TARGET FAILED", target), *_so_far(found)]
     if not found:
         found = [("CANNOT BE JUDGED: no output and no metric was compared", "warn")]
     return [*found, *_speed(comparison), *_demanded(comparison)]
@@ -53,13 +54,13 @@ def findings(comparison: Comparison) -> list[Piece]:
     outputs, metrics = comparison.outputs, comparison.metrics
     found: list[Piece] = []
     if outputs is not None and (outputs.batches or (outputs.skipped and not metrics)):
-        found.append(_outputs(outputs, comparison.inputs is not None))
+        found.append(_outputs(outputs, comparison))
     differ = [metric for metric in metrics if metric.verdict == "different"]
     if differ:
         worst = differ[0]
-        values = f"{one_line(worst.name)} {figure(worst.reference, 4)} against {figure(worst.target, 4)}"
-        more = f" and {len(differ) - 1} more" if len(differ) > 1 else ""
-        found.append((cut(f"DIFFERENT METRICS: {values}{more}", _LONGEST), "bad"))
+        values = f"{shorten(worst.name, 40)} {' against '.join(apart(worst.reference, worst.target))}"
+        more = f" (and {len(differ) - 1:,} more)" if len(differ) > 1 else ""
+        found.append((f"DIFFERENT METRICS: {values}{more}", "bad"))
     elif metrics and not found:
         found.append((f"SAME METRICS ({_not_compared(outputs)})", "good"))
     elif metrics and found[0][1] != "good":
@@ -74,13 +75,29 @@ def why_different(outputs: OutputsReport) -> str:
     """Say in one line what differs most."""
     worst = [leaf for leaf in outputs.leaves if leaf.verdict == "different"]
     if outputs.reasons:
-        first, more = outputs.reasons[0], len(outputs.reasons) - 1 + len(worst)
+        said = tuple(reason.partition(": ")[0] for reason in outputs.reasons)
+        first, more = outputs.reasons[0], len(said) - 1 + sum(leaf.path not in said for leaf in worst)
     elif worst:
-        first = f"{worst[0].path}: {'; '.join(worst[0].reasons)}"
-        more = len(worst) - 1
+        first, more = _leaf_words(worst[0]), len(worst) - 1
     else:
         return "see below"
-    return cut(first, _LONGEST) + (f" (and {plural(more, 'more')[:-1]})" if more > 1 else " (and 1 more)" if more else "")
+    return cut(first, LONGEST) + (f" (and {more:,} more)" if more else "")
+
+
+def _leaf_words(leaf: LeafReport) -> str:
+    """Say what differs in a leaf in fewer words than its reasons do."""
+    (ours, theirs), path = leaf.dtypes, shorten(leaf.path, 40)
+    count = f"{leaf.mismatches:,} of "
+    others = [reason for reason in leaf.reasons if not (leaf.mismatches and reason.startswith(count))]
+    words = []
+    if ours != theirs and others and str(ours) in others[0] and str(theirs) in others[0]:
+        others = others[1:]
+        words.append(f"{theirs}, not {ours}")
+    if leaf.mismatches:
+        # Without a tolerance every difference counts.
+        what = "differ" if leaf.rtol is None else "out of tolerance"
+        words.append(f"{leaf.mismatches:,} of {plural(leaf.elements, 'value')} {what}")
+    return f"{path}: {'; '.join([*words, *others[:1]])}"
 
 
 def speed_words(speedup: Speedup | None) -> Piece:
@@ -91,15 +108,15 @@ def speed_words(speedup: Speedup | None) -> Piece:
     if speedup.low is None or speedup.high is None:
         why = one_line(speedup.note).removeprefix("no interval: ")
         return f"speed inconclusive ({value}x, no interval{': ' + why if why else ''})", "warn"
-    interval = f"95 % interval {low} to {high}"
+    interval, tone = f"95 % interval {low} to {high}", SPEED_TONES[speedup.verdict]
     if speedup.verdict == "faster":
-        return f"{value}x FASTER ({interval})", "good"
+        return f"{value}x FASTER ({interval})", tone
     if speedup.verdict == "slower":
-        return f"{value}x: SLOWER ({interval})", "bad"
+        return f"{value}x: SLOWER ({interval})", tone
     if speedup.verdict == "level":
-        return f"no measurable difference in speed ({interval})", "plain"
+        return f"no measurable difference in speed ({interval})", tone
     note = f"; {one_line(speedup.note)}" if speedup.note else ""
-    return f"speed inconclusive ({value}x, {interval}{note})", "warn"
+    return f"speed inconclusive ({value}x, {interval}{note})", tone
 
 
 def not_compiled(result: Result) -> bool:
@@ -109,30 +126,34 @@ def not_compiled(result: Result) -> bool:
 
 
 def _failed(what: str, failure: Failure) -> Piece:
-    return f"{what} in {failure.stage}: {cut(failure.message, _LONGEST)}", "bad" if "FAILED" in what else "warn"
+    return f"{what} in {failure.stage}: {cut(failure.message, LONGEST)}", "bad" if "FAILED" in what else "warn"
 
 
 def _so_far(found: list[Piece]) -> list[Piece]:
     return [(f"before that: {text}", "plain") for text, _ in found[:1]] + found[1:]
 
 
-def _outputs(outputs: OutputsReport, same_inputs: bool) -> Piece:
+def _outputs(outputs: OutputsReport, comparison: Comparison) -> Piece:
     if outputs.verdict == "different":
         return f"DIFFERENT OUTPUTS: {why_different(outputs)}", "bad"
     if outputs.verdict == "unjudged":
         leaf = next((leaf for leaf in outputs.leaves if leaf.verdict == "unjudged"), None)
         why = f"{leaf.path}: {'; '.join(leaf.reasons)}" if leaf else _not_compared(outputs)
-        return f"CANNOT BE JUDGED: {cut(why, _LONGEST)}", "warn"
-    skipped = sum(count for _, count in outputs.skipped)
-    limits = [f"{outputs.batches:,} of {outputs.batches + skipped:,} batches compared"] if skipped else []
-    limits += [] if same_inputs else ["inputs differ"]
+        return f"CANNOT BE JUDGED: {cut(why, LONGEST)}", "warn"
+    total = outputs.batches + sum(count for _, count in outputs.skipped)
+    if not comparison.complete or comparison.target.failure:
+        # The target ended on its way; how far it should have come is known from the reference.
+        prepared = comparison.reference.preparation
+        total = max(total, (prepared.batches if prepared else None) or 0)
+    limits = [f"{outputs.batches:,} of {total:,} batches compared"] if total > outputs.batches else []
+    limits += [] if comparison.inputs is not None else ["inputs differ"]
     return "SAME OUTPUTS" + (f" ({', '.join(limits)})" if limits else ""), "good"
 
 
 def _not_compared(outputs: OutputsReport | None) -> str:
     reasons = [reason for reason, _ in outputs.skipped] if outputs else []
     why = f": {one_line(reasons[0])}" if reasons else ""
-    return cut(f"outputs not compared{why}", _LONGEST)
+    return cut(f"outputs not compared{why}", LONGEST)
 
 
 def _speed(comparison: Comparison) -> list[Piece]:

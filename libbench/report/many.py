@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from libbench.report.compared import extreme_text
 from libbench.report.costs import first_call
-from libbench.report.headline import findings, pieces, wall
+from libbench.report.headline import SPEED_TONES, pieces, wall
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import Tone, one_line, ratio, seconds, side_name
+from libbench.report.words import Tone, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison
 
 _COLUMNS = (
     Column("target", least=16),
     Column("verdict"),
-    Column("finding", least=14),
-    Column("speedup", right=True),
-    Column("95 % interval"),
+    Column("finding", least=38, end=True),
+    Column("speed"),
     Column("first call", right=True, drop=1),
 )
 _ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "same")
@@ -27,7 +27,7 @@ def write_many(page: Page, comparisons: Sequence[Comparison]) -> None:
     """Write a row for each comparison, the worst first, and a summary."""
     rows = sorted(comparisons, key=_severity)
     reference = side_name(comparisons[0].reference.job) if comparisons else "nothing"
-    page.item(f"{len(comparisons):,} targets against {reference}", "strong", indent=0)
+    page.item(f"{plural(len(comparisons), 'target')} against {reference}", "strong", indent=0)
     page.gap()
     page.table(_COLUMNS, [_row(comparison) for comparison in rows])
     page.gap()
@@ -55,28 +55,38 @@ def _severity(comparison: Comparison) -> tuple[int, str]:
 
 def _row(comparison: Comparison) -> list[Cell]:
     word = verdict_word(comparison)
-    speedup = wall(comparison)
-    value, low, high = ("-", "-", "-") if speedup is None else ratio(speedup.ratio, speedup.low, speedup.high)
-    interval: Cell = "-"
-    if speedup is not None and speedup.low is None:
-        interval = ("no interval", "warn")
-    elif speedup is not None:
-        interval = f"{low} to {high} {speedup.verdict}"
     name = one_line(comparison.target.job.name)
-    return [
-        name, (word, _TONES.get(word, "warn")), _finding(comparison, word),
-        value if speedup is None else f"{value}x", interval, seconds(first_call(comparison.target.preparation)),
-    ]  # fmt: skip
+    first = seconds(first_call(comparison.target.preparation))
+    return [name, (word, _TONES.get(word, "warn")), _finding(comparison, word), _speed(comparison), first]
+
+
+def _speed(comparison: Comparison) -> Cell:
+    speedup = wall(comparison)
+    if speedup is None:
+        return "-"
+    value, low, high = ratio(speedup.ratio, speedup.low, speedup.high)
+    interval = "no interval" if speedup.low is None else f"[{low}, {high}]"
+    return f"{value}x {interval} {speedup.verdict}", SPEED_TONES[speedup.verdict]
 
 
 def _finding(comparison: Comparison, word: str) -> str:
     """Say in few words what stands behind the verdict, which has its own column."""
-    if word == "same":
-        return "outputs" if comparison.outputs and comparison.outputs.batches else "metrics only"
-    found = [text for text, tone in pieces(comparison) if tone in ("bad", "warn")] or ["-"]
-    text = found[0].removeprefix("TARGET FAILED ").removeprefix("CANNOT BE JUDGED: ").removeprefix("DIFFERENT ")
-    also = [text for text, tone in findings(comparison) if tone == "good"]
-    return f"{text}; {also[0]}" if also and word == "DIFFERENT" else text
+    if word in ("interrupted", "not judged", "FAILED"):
+        text = next((text for text, tone in pieces(comparison) if tone in ("bad", "warn")), "")
+        for known in ("TARGET FAILED ", "CANNOT BE JUDGED: ", "INTERRUPTED"):
+            text = text.removeprefix(known)
+        return text or "-"
+    outputs, metrics = comparison.outputs, comparison.metrics
+    found = []
+    if outputs is not None and outputs.batches:
+        size = next((leaf.max_abs for leaf in outputs.leaves[:1]), None)
+        words = {"different": "outputs differ", "same": "outputs agree", "unjudged": "outputs not judged"}
+        by = f" {'by' if outputs.verdict == 'different' else 'within'} {extreme_text(size)}" if size else ""
+        found.append(words[outputs.verdict] + by)
+    if metrics:
+        differ = sum(metric.verdict == "different" for metric in metrics)
+        found.append(f"{differ:,} of {plural(len(metrics), 'metric')} differ" if differ else "metrics agree")
+    return "; ".join(found) or "-"
 
 
 def _fastest(comparisons: Sequence[Comparison]) -> list[tuple[str, Tone]]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from libbench.report.words import Tone, one_line, printable, shorten
+from libbench.report.words import Tone, cut, one_line, printable, shorten
 
 LABEL = 13
 """Columns of the labels at the left edge."""
-_NARROWEST = 60
+_NARROWEST = 80
 _GAP = 2
+_NARROWEST_COLUMN = 8
 _STYLES: dict[Tone, str] = {
     "good": "bold green",
     "bad": "bold red",
@@ -35,21 +36,25 @@ class Column:
     Attributes:
         head: its title.
         right: whether it is flush right, as numbers are.
-        least: columns to which long texts may be shortened; None keeps them whole.
+        least: columns to which long texts may be shortened before others are dropped; None keeps them whole.
         drop: the column with the largest number goes first when the table is too wide; 0 stays.
+        wide: columns that it has at least, to stand below that of another table.
+        end: whether long texts lose their end, not their middle.
     """
 
     head: str = ""
     right: bool = False
     least: int | None = None
     drop: int = 0
+    wide: int = 0
+    end: bool = False
 
 
 class Page:
     """Collects lines.
 
     Args:
-        width: columns that a line may take; at least 60 are used.
+        width: columns that a line may take; at least 80 are used.
         colour: whether the text has ANSI colours.
     """
 
@@ -83,8 +88,8 @@ class Page:
         self._wrapped(Text.assemble(head, (one_line(text), _STYLES[tone])), 0, LABEL)
 
     def item(self, text: str, tone: Tone = "plain", indent: int = 2) -> None:
-        """Write one sentence, its further lines set in."""
-        self._wrapped(Text(one_line(text), _STYLES[tone]), indent, indent + 2)
+        """Write one sentence, its further lines set in. Runs of spaces stay."""
+        self._wrapped(Text(" ".join(printable(text).splitlines()), _STYLES[tone]), indent, indent + 2)
 
     def verbatim(self, text: str, indent: int = 2) -> None:
         """Write lines as they are, the long ones broken."""
@@ -94,16 +99,7 @@ class Page:
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, heads: bool = True) -> None:
         """Write rows; a cell may have several lines. Long texts are shortened and columns dropped to fit the width."""
         cells = [[_cell(cell) for cell in row] for row in rows]
-        kept = list(range(len(columns)))
-        while True:
-            widths = _widths([columns[i] for i in kept], [[row[i] for i in kept] for row in cells])
-            spare = self.width - 2 - _GAP * (len(kept) - 1) - sum(widths)
-            widths = _shrunk([columns[i] for i in kept], widths, -spare)
-            fits = self.width - 2 - _GAP * (len(kept) - 1) - sum(widths) >= 0
-            droppable = [i for i in kept if columns[i].drop]
-            if fits or not droppable:
-                break
-            kept.remove(max(droppable, key=lambda i: columns[i].drop))
+        kept, widths = _fitted(columns, cells, self.width - 2)
         if heads and any(columns[i].head for i in kept):
             self._row([columns[i] for i in kept], widths, [(columns[i].head, "dim") for i in kept])
         for row in cells:
@@ -118,8 +114,11 @@ class Page:
         return capture.get().rstrip("\n")
 
     def _wrapped(self, text: Text, indent: int, hang: int) -> None:
-        lines = text.wrap(self._console, self.width - hang) if text.plain else [text]
-        for number, line in enumerate(lines):
+        first = text.wrap(self._console, self.width - indent)[0] if text.plain else text
+        rest = text[len(first.plain) :]
+        rest = rest[len(rest.plain) - len(rest.plain.lstrip()) :]
+        further = rest.wrap(self._console, self.width - hang) if rest.plain else ()
+        for number, line in enumerate([first, *further]):
             line.rstrip()
             self._lines.append(Text.assemble(" " * (hang if number else indent), line))
 
@@ -128,7 +127,8 @@ class Page:
         for number in range(max(map(len, parts))):
             line = Text("  ")
             for i, (column, width, (_, tone)) in enumerate(zip(columns, widths, row, strict=True)):
-                text = shorten(parts[i][number], width) if number < len(parts[i]) else ""
+                text = parts[i][number] if number < len(parts[i]) else ""
+                text = cut(text, width) if column.end else shorten(text, width)
                 fill = " " * (width - cell_len(text))
                 line.append(fill if column.right else "")
                 line.append(text, _STYLES[tone])
@@ -138,22 +138,39 @@ class Page:
 
 
 def _cell(cell: Cell) -> tuple[str, Tone]:
-    text, tone = (cell, "plain") if isinstance(cell, str) else cell
+    plain: tuple[str, Tone] = (cell, "plain") if isinstance(cell, str) else cell
+    text, tone = plain
     return "\n".join(one_line(line) for line in text.split("\n")), tone
+
+
+def _fitted(
+    columns: Sequence[Column], rows: Sequence[Sequence[tuple[str, Tone]]], width: int
+) -> tuple[list[int], list[int]]:
+    """Give the columns that are kept and their widths: shorten a little, then drop columns, then shorten more."""
+    natural = _widths(columns, rows)
+    kept = list(range(len(columns)))
+    while True:
+        room = width - _GAP * (len(kept) - 1)
+        found = _shrunk(natural, {i: columns[i].least or natural[i] for i in kept}, room)
+        droppable = [i for i in kept if columns[i].drop]
+        if sum(found.values()) <= room or not droppable:
+            break
+        kept.remove(max(droppable, key=lambda i: columns[i].drop))
+    hard = {i: natural[i] if columns[i].least is None else _NARROWEST_COLUMN for i in kept}
+    return kept, list(_shrunk([found.get(i, 0) for i in range(len(columns))], hard, room).values())
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[tuple[str, Tone]]]) -> list[int]:
     cells = [[cell_len(line) for row in rows for line in row[i][0].split("\n")] for i in range(len(columns))]
-    return [max([cell_len(column.head), *lengths]) for column, lengths in zip(columns, cells, strict=True)]
+    return [max([column.wide, cell_len(column.head), *each]) for column, each in zip(columns, cells, strict=True)]
 
 
-def _shrunk(columns: Sequence[Column], widths: list[int], excess: int) -> list[int]:
+def _shrunk(widths: Sequence[int], least: Mapping[int, int], room: int) -> dict[int, int]:
     """Take what is too much from the widest columns that may be shortened."""
-    found = list(widths)
-    while excess > 0:
-        able = [i for i, column in enumerate(columns) if column.least is not None and found[i] > column.least]
+    found = {i: widths[i] for i in least}
+    while sum(found.values()) > room:
+        able = [i for i in found if found[i] > least[i]]
         if not able:
             break
-        found[max(able, key=lambda i: found[i])] -= 1
-        excess -= 1
+        found[max(able, key=found.__getitem__)] -= 1
     return found

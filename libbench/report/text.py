@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from libbench.report import background, compared, costs
-from libbench.report.headline import headline, pieces
+from libbench.report.headline import LONGEST, headline, pieces
 from libbench.report.many import write_many
 from libbench.report.page import Column, Page
 from libbench.report.words import cut, figure, plural, seconds, side_name
@@ -22,7 +22,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
         comparison: may still be growing; what it has not reached is left out.
         verbose: adds every statistic, setting, version and traceback.
         colour: adds ANSI colours; without, the text is plain.
-        width: columns that no line exceeds; at least 60 are used.
+        width: columns that no line exceeds; at least 80 are used.
 
     Returns:
         Lines without a line break after the last one.
@@ -57,7 +57,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
         page.gap()
         background.write_checks(page, comparison)
     page.gap()
-    page.item(f"took {seconds(comparison.seconds)} · details: --verbose, --json FILE", "dim", indent=0)
+    background.write_end(page, (comparison.reference, comparison.target), comparison.seconds, verbose)
     return page.text()
 
 
@@ -83,12 +83,12 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
     if result.failure is None:
         page.pieces([("RAN", "good"), (_per_call(result), "plain")])
     else:
-        text = f"FAILED in {result.failure.stage}: {cut(result.failure.message, 180)}"
+        text = f"FAILED in {result.failure.stage}: {cut(result.failure.message, LONGEST)}"
         page.pieces([(text, "bad")])
     page.gap()
     page.entry("config", side_name(result.job))
     if result.failure is not None:
-        background.write_failure(page, "failure", "", result.failure, verbose)
+        background.write_failure(page, "", result.failure, verbose)
     page.gap()
     if result.metrics is not None:
         page.entry("metrics", "" if result.metrics else "none")
@@ -103,15 +103,14 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
         page.gap()
         background.write_environment(page, Comparison(result, Result(result.job)), verbose)
         page.gap()
-    page.item("details: --verbose, --json FILE", "dim", indent=0)
+    background.write_end(page, [result], None, verbose)
     return page.text()
 
 
 def _write_failures(page: Page, comparison: Comparison, verbose: bool) -> None:
     for name, result in (("reference", comparison.reference), ("target", comparison.target)):
         if result.failure is not None:
-            page.gap()
-            background.write_failure(page, "failure", name, result.failure, verbose)
+            background.write_failure(page, name, result.failure, verbose)
 
 
 def _write_notes(page: Page, comparison: Comparison) -> None:

@@ -44,6 +44,13 @@ def significant(value: float, digits: int) -> str:
     return f"{rounded:,.{max(0, digits - 1 - math.floor(math.log10(abs(rounded))))}f}"
 
 
+def apart(one: int | float | str | None, two: int | float | str | None, digits: int = 4) -> tuple[str, str]:
+    """Give two numbers with so many digits, or with as many more as it takes to tell them apart."""
+    while digits < 17 and one != two and figure(one, digits) == figure(two, digits):
+        digits += 1
+    return figure(one, digits), figure(two, digits)
+
+
 def seconds(value: float | None) -> str:
     """Give a time with the unit that suits it: `412 us`, `3.10 ms`, `17.4 s`; "-" for None."""
     if value is None or not math.isfinite(value):

@@ -108,7 +108,8 @@ class _ProcessSession:
     def _death(self, code: int) -> SideFailed:
         if code >= 0:
             return self._failed("exception", f"its process ended by itself with exit code {code}")
-        name = signal.Signals(-code).name if -code in iter(signal.Signals) else f"signal {-code}"
+        names = {each.value: each.name for each in signal.Signals}
+        name = names.get(-code, f"signal {-code}")
         if -code == signal.SIGKILL:
             if _oom_kills() > self._kills:
                 return self._failed("memory", "killed by SIGKILL: out of memory")

@@ -33,7 +33,7 @@ _NATIVE = {
 
 
 class SnapshotError(LibbenchError):
-    """A saved snapshot is missing or damaged."""
+    """A saved snapshot is missing or damaged, or cannot be written."""
 
 
 def save_snapshot(snapshot: Snapshot, folder: str | os.PathLike[str], number: int) -> None:
@@ -43,6 +43,9 @@ def save_snapshot(snapshot: Snapshot, folder: str | os.PathLike[str], number: in
         snapshot: any; its leaves may share memory.
         folder: exists.
         number: the number of the batch, at least 0; what is there under it is replaced.
+
+    Raises:
+        SnapshotError: a file cannot be written; the text names it.
     """
     pieces: dict[str, torch.Tensor] = {}
     forms = {path: _pack(path, leaf, pieces) for path, leaf in snapshot.leaves.items()}
@@ -88,6 +91,8 @@ def _replace(path: Path, write: Any) -> None:
     try:
         write(temporary)
         temporary.replace(path)
+    except (OSError, SafetensorError) as error:
+        raise SnapshotError(f"{path} cannot be written: {error}") from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -86,7 +86,8 @@ def parts(leaf: torch.Tensor) -> dict[str, torch.Tensor]:
         return {"values": leaf.values(), "indices": leaf.indices()}
     if leaf.layout in SPARSE_COMPRESSED:
         names = SPARSE_COMPRESSED[leaf.layout]
-        return {"values": leaf.values(), **{name: getattr(leaf, name)() for name in names}}
+        # Detached, because a view of complex values would ask the sparse tensor for strides.
+        return {"values": leaf.values().detach(), **{name: getattr(leaf, name)() for name in names}}
     return {"values": leaf}
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.datasets import load_digits
+
+from libbench.optional import need
 
 HELD_OUT = 360
 SPLIT_SEED = 0
@@ -21,7 +22,7 @@ class Digits:
     """
 
     def __init__(self, held_out: bool) -> None:
-        digits = load_digits()
+        digits = need("sklearn.datasets", extra="digits", purpose="projects/digits").load_digits()
         order = np.random.RandomState(SPLIT_SEED).permutation(len(digits.target))
         chosen = order[:HELD_OUT] if held_out else order[HELD_OUT:]
         self.images = torch.tensor(digits.images[chosen] / 16, dtype=torch.float32)[:, None]

@@ -1,0 +1,3 @@
+"""The encoder layer as it is."""
+
+from .common.encoder import data, model

@@ -1,0 +1,173 @@
+"""Comparing, held against the plainest way of computing the same in float64."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from libbench.compare import OutputComparison, compare, floats
+from libbench.compare.levels import family
+from libbench.settings import Tolerance
+from libbench.tree import snapshot
+
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+@pytest.fixture(params=["small outputs", "cheap steps"], autouse=True)
+def path(request, monkeypatch):
+    """Both ways through the code: wholly in float64, and by vectorised steps with candidates in float64."""
+    if request.param == "cheap steps":
+        monkeypatch.setattr(floats, "_SMALL", 0)
+
+
+@st.composite
+def sides(draw, dtypes=DTYPES, finite=False):
+    """Two tensors of one dtype that are equal, near, or far from one another, place by place."""
+    dtype = draw(st.sampled_from(dtypes))
+    width = dtype.itemsize * 8 if dtype is not torch.bfloat16 else 32
+    special = [0.0, -0.0, 1.0, -1.0] + ([] if finite else [math.nan, math.inf, -math.inf])
+    value = st.floats(-3, 3) | st.floats(width=width, allow_nan=False, allow_infinity=False) | st.sampled_from(special)
+    reference = draw(st.lists(value, min_size=1, max_size=12))
+    far = draw(st.lists(st.none() | value, min_size=len(reference), max_size=len(reference)))
+    step = st.sampled_from([0.0, 1e-7, -1e-6, 1e-5, 1e-3, 0.05])
+    near = draw(st.lists(step, min_size=len(reference), max_size=len(reference)))
+    target = [r * (1 + n) + n if f is None else f for r, f, n in zip(reference, far, near, strict=True)]
+    pair = [torch.tensor(side, dtype=torch.float64).to(dtype) for side in (reference, target)]
+    if finite:
+        pair = [torch.nan_to_num(side) for side in pair]
+    return pair
+
+
+tolerances = st.sampled_from([None, 0.0, 1e-7, 1e-5, 1e-3, 0.1])
+
+
+def close(reference, target, rtol, atol):
+    return torch.isclose(target.double(), reference.double(), rtol=rtol, atol=atol, equal_nan=True)
+
+
+def only_leaf(reference, target, **tolerance):
+    (leaf,) = compare(reference, target, Tolerance(**tolerance)).leaves
+    return leaf
+
+
+@settings(deadline=None)
+@given(sides())
+def test_anything_is_the_same_as_itself(pair):
+    leaf = only_leaf(pair[0], pair[0].clone())
+
+    assert (leaf.verdict, leaf.mismatches, leaf.level) == ("same", 0, -math.inf)
+    assert leaf.max_abs is None or leaf.max_abs.value == 0
+
+
+@settings(deadline=None)
+@given(sides(), tolerances, tolerances)
+@example((torch.tensor([1e-45, 0.0]), torch.tensor([1.5e-45, 1.0])), 0.1, 0.0)
+@example((torch.tensor([1.0], dtype=torch.float64), torch.tensor([-1.7e308], dtype=torch.float64)), 0.1, 0.1)
+def test_the_verdict_and_the_mismatches_are_those_of_allclose_in_float64(pair, rtol, atol):
+    of = family(pair[0].dtype)
+    passes = close(*pair, of.rtol if rtol is None else rtol, of.atol if atol is None else atol)
+
+    leaf = only_leaf(*pair, rtol=rtol, atol=atol)
+
+    assert leaf.mismatches == int((~passes).sum())
+    assert leaf.verdict == ("same" if passes.all() else "different")
+    first = None if passes.all() else (int((~passes).nonzero()[0]),)
+    assert leaf.first_mismatch == first
+
+
+@settings(deadline=None)
+@given(sides())
+def test_the_level_passes_and_slightly_less_fails(pair):
+    leaf = only_leaf(*pair)
+    of = family(pair[0].dtype)
+
+    def passes(level):
+        return bool(close(*pair, 10.0 ** (of.relative * level), 10.0 ** (of.absolute * level)).all())
+
+    if math.isinf(leaf.level):
+        assert passes(-400) == (leaf.level < 0)
+        assert passes(5) or leaf.level > 0
+    elif -200 < leaf.level < 200:  # elsewhere float64 has not all its digits, or none, for the tolerances
+        assert passes(leaf.level)
+        assert not passes(leaf.level - 1e-9 * max(1, abs(leaf.level)))
+
+
+@settings(deadline=None)
+@given(sides(finite=True))
+def test_statistics_are_those_of_the_plain_formulas(pair):
+    leaf = only_leaf(*pair)
+
+    r, t = (side.double() for side in pair)
+    d = (t - r).abs()
+    assert leaf.max_abs.value == d.max()
+    assert d[leaf.max_abs.at] == d.max()
+    assert (leaf.max_abs.reference, leaf.max_abs.target) == (r[leaf.max_abs.at], t[leaf.max_abs.at])
+    if 0 < d.max() < 1e150 and r.abs().max() < 1e150 and t.abs().max() < 1e150 and d.max() > 1e-150:
+        assert leaf.rmse == pytest.approx(d.square().mean().sqrt().item(), rel=1e-5)
+        if r.norm() > 1e-150:
+            snr = 20 * (r.norm() / d.norm()).log10().item()
+            assert leaf.snr_db == pytest.approx(snr, abs=1e-4)
+        if r.norm() > 1e-150 and t.norm() > 1e-5 * r.norm():
+            cosine = torch.nn.functional.cosine_similarity(r / r.norm(), t / t.norm(), dim=0).item()
+            assert leaf.cosine == pytest.approx(cosine, abs=1e-5)
+
+
+@settings(deadline=None)
+@given(sides(finite=True))
+def test_the_largest_relative_difference_is_found(pair):
+    leaf = only_leaf(*pair)
+
+    r, t = (side.double() for side in pair)
+    d = (t - r).abs()
+    normal = (d == 0) | (d > 1e-37)  # the cheap steps do not look for it among numbers without all their digits
+    relative = torch.where(d > 0, d / r.abs(), d)
+    assert leaf.max_rel.value >= relative[normal].max()
+    assert leaf.max_rel.value <= relative.max()
+
+
+@settings(deadline=None)
+@given(sides(), st.integers(1, 4))
+def test_comparing_in_pieces_equals_comparing_at_once(pair, count):
+    whole, parts = OutputComparison(), OutputComparison()
+    whole.add(*(snapshot(side) for side in pair), range(len(pair[0])))
+    positions = torch.arange(len(pair[0])).chunk(count)
+
+    for indices, reference, target in zip(positions, *(side.chunk(count) for side in pair), strict=True):
+        parts.add(snapshot(reference), snapshot(target), indices.tolist())
+
+    one, many = whole.report().leaves[0], parts.report().leaves[0]
+    for name in ("verdict", "mismatches", "first_mismatch", "max_abs", "nans", "infs", "level", "ulp_max", "elements"):
+        assert getattr(one, name) == getattr(many, name), name
+    for name in ("rmse", "cosine", "snr_db"):
+        left, right = getattr(one, name), getattr(many, name)
+        assert left == right or left == pytest.approx(right, rel=1e-5, abs=1e-5), name
+
+
+@settings(deadline=None)
+@given(sides())
+def test_the_largest_ulp_distance_counts_the_values_between(pair):
+    leaf = only_leaf(*pair)
+
+    def rank(side):
+        """The place of a value among all values of its dtype; both zeros are 0."""
+        integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[side.dtype.itemsize]
+        for bits in side.view(integer).tolist():
+            size = bits & torch.iinfo(integer).max
+            yield size if bits >= 0 else -size
+
+    finite = (pair[0].isfinite() & pair[1].isfinite()).tolist()
+    apart = [abs(t - r) for keep, r, t in zip(finite, *map(rank, pair), strict=True) if keep]
+    assert leaf.ulp_max == max(apart, default=0)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1)), min_size=1))
+def test_integers_are_compared_as_python_compares_them(pairs):
+    reference, target = ([pair[side] for pair in pairs] for side in (0, 1))
+
+    leaf = only_leaf(torch.tensor(reference), torch.tensor(target))
+
+    assert leaf.mismatches == sum(r != t for r, t in pairs)
+    assert leaf.max_abs.value == max(abs(r - t) for r, t in pairs)
