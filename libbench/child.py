@@ -18,6 +18,7 @@ import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -26,6 +27,13 @@ from typing import Any
 PRELOAD = ["torch", "numpy", "libbench.serve"]
 _PR_SET_PDEATHSIG = 1
 _starting = threading.Lock()
+
+
+def warm_up() -> None:
+    """Begin to start the fork server, which imports torch while the caller does something else."""
+    with _starting, _bare_main_module():
+        multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOAD)
+        forkserver.ensure_running()
 
 
 class Channel:
@@ -71,8 +79,8 @@ class Child:
         context = multiprocessing.get_context("forkserver")
         here, there = context.Pipe()
         process = context.Process(target=_enter, args=(main, there, str(log)), name="libbench")
+        warm_up()
         with _starting, _bare_main_module():
-            context.set_forkserver_preload(PRELOAD)
             process.start()
         there.close()
         self._process = process

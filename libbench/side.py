@@ -139,7 +139,6 @@ class Side:
         return str(self._parts.workload.method)
 
     def _instantiate(self) -> Batch:
-        _seed_everything(self.job.seed)
         self._parts = SimpleNamespace(**self.job.build(*SIDE_PARTS))
         _check_roles(self._parts)
         device = self._parts.device
@@ -193,12 +192,20 @@ class Side:
                 raise LibbenchError(f"{name} gave records for indices that are not in the batch: {_brief(strange)}")
         self._records.update(records)
 
+    def _seed(self) -> None:
+        seed = self.job.seed
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+        torch.manual_seed(seed)
+        if hasattr(self._parts, "device"):
+            self._parts.device.seed(seed)
+
     @contextmanager
     def _during(self, stage: Stage, *, announce: bool = True) -> Iterator[None]:
         """Say what this side is doing, and turn what it raises into its failure."""
         if announce:
             self._watch(Event(self.index, stage))
-            _seed_everything(self.job.seed)
+            self._seed()
         try:
             with _cache_folder(self.job.cache):
                 yield
@@ -246,12 +253,6 @@ def _length(sized: Any) -> int | None:
 def _brief(indices: Iterable[int]) -> str:
     listed = sorted(indices)
     return ", ".join(map(str, listed[:5])) + (f", ... ({len(listed)})" if len(listed) > 5 else "")
-
-
-def _seed_everything(seed: int) -> None:
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
 
 
 @contextmanager

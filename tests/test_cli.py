@@ -1,7 +1,6 @@
 """The command line as a user meets it: what is printed, what is written, the exit code."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -138,7 +137,7 @@ def test_a_failed_target_is_the_headline_and_its_traceback_only_on_request(libbe
 def test_a_wrong_config_is_one_line_with_its_place_and_the_nearest_right_name(libbench, config, lines, flags, words):
     if "timer" in lines:
         flags = []
-    code, out, err = libbench("diff", "--ref", config("a"), "--tgt", config("bad", lines), *flags)
+    code, _, err = libbench("diff", "--ref", config("a"), "--tgt", config("bad", lines), *flags)
 
     assert code == 2
     (line,) = [line for line in err.splitlines() if line.startswith("libbench: ")]
@@ -243,7 +242,7 @@ def test_two_comparisons_in_one_folder_do_not_disturb_each_other(config, tmp_pat
         tool.communicate(timeout=120)
 
     assert [tool.returncode for tool in tools] == [0, 1]
-    assert sorted(os.listdir(tmp_path)) == ["a.py", "b.py", "base.py", "narrow.py"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py", "base.py", "narrow.py"]
 
 
 def test_a_reader_that_has_gone_is_no_traceback(config):

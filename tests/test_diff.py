@@ -1,6 +1,5 @@
 """The whole line, from config files to verdicts, in child processes."""
 
-import os
 import textwrap
 
 import pytest
@@ -319,4 +318,4 @@ def test_nothing_is_left_of_a_comparison(config, tmp_path, monkeypatch):
 
     diff(config("a"), config("b", model("ctypes.string_at(0)")), NO_SPEED)
 
-    assert [name for name in os.listdir(tmp_path / "tmp") if name.startswith("libbench-")] == []
+    assert list((tmp_path / "tmp").glob("libbench-*")) == []

@@ -52,6 +52,10 @@ def one_line(error: Exception) -> str:
 
 
 def _command(arguments: argparse.Namespace) -> int:
+    from libbench.child import warm_up
+
+    # The fork server imports torch on another core while this process imports it for the configs.
+    warm_up()
     if arguments.command == "diff":
         from libbench.cli import diff
 

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 
 from libbench.compare.chunks import Place
+from libbench.compare.extremes import Extremes
 from libbench.compare.levels import Family, Level
 from libbench.compare.piece import Buffers, Piece
 from libbench.compare.ulps import Ulps
-from libbench.findings import Extreme, Number
 
 Array = np.ndarray[Any, Any]
 
@@ -58,11 +58,10 @@ class FloatStatistics:
         self.first_mismatch: tuple[int, ...] | None = None
         self.nans = [0, 0]
         self.infs = [0, 0]
-        self.disagreeing = 0  # NaNs and infinities, in parts, that stand on one side only
-        self.max_abs: Extreme | None = None
-        self.max_rel: Extreme | None = None
+        self.disagreeing = 0  # elements that are NaN or infinite on one side only, or infinite with another sign
+        self.extremes = Extremes(rule.parts)
         self.level = Level(rule.family) if rule.family.relative is not None else None
-        self.ulps = Ulps(rule.ulp) if rule.ulp is not None else None
+        self.ulps = Ulps(rule.ulp, buffers) if rule.ulp is not None else None
         self._finite = 0
         self._power = 0.0  # sum of reference squared
         self._error = 0.0  # sum of difference squared
@@ -70,7 +69,6 @@ class FloatStatistics:
         self._peak = -1.0  # the largest difference so far, in the dtype of the cheap steps
         self._buffers = buffers
         self._place = Place(())
-        self._sides = torch.empty(0), torch.empty(0), 0
 
     def add(self, reference: torch.Tensor, target: torch.Tensor, start: int, place: Place) -> None:
         """Take one piece of both sides.
@@ -82,15 +80,15 @@ class FloatStatistics:
             place: says positions in this batch.
         """
         self._place = place
-        self.elements += len(reference) // self.rule.parts
-        self._sides = reference, target, start
-        if len(reference) > _SMALL and max(self.rule.rtol, self.rule.atol) < _HUGE:
-            dtype = _common(reference.dtype, target.dtype)
-            r, t = self._upcast("r", reference, dtype), self._upcast("t", target, dtype)
-            if self._fast(r, t, start):
-                self._measure_ulps(reference, target)
-                return
-        self._careful(reference, target, start)
+        self.extremes.begin(reference, target, start, place)
+        self.elements += reference.numel() // self.rule.parts
+        with np.errstate(all="ignore"):
+            if reference.numel() > _SMALL and max(self.rule.rtol, self.rule.atol) < _HUGE:
+                dtype = _common(reference.dtype, target.dtype)
+                if self._fast(self._upcast("r", reference, dtype), self._upcast("t", target, dtype), start):
+                    self._measure_ulps(reference, target)
+                    return
+            self._careful(reference, target, start)
 
     @property
     def rmse(self) -> float | None:
@@ -116,11 +114,12 @@ class FloatStatistics:
         return 10 * math.log10(self._power / self._error) if self._power > 0 else -math.inf
 
     def _upcast(self, name: str, values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        return values if values.dtype == dtype else self._buffers.get(name, dtype, len(values)).copy_(values)
+        return values if values.dtype == dtype else self._buffers.get(name, dtype, values.numel()).copy_(values)
 
     def _fast(self, r: torch.Tensor, t: torch.Tensor, start: int) -> bool:
         """Take a piece by the cheap steps, or give False, with nothing taken, when they do not suffice."""
-        d = torch.sub(t, r, out=self._buffers.get("d", r.dtype, len(r)))
+        size = r.numel()
+        d = torch.sub(t, r, out=self._buffers.get("d", r.dtype, size))
         error, power = torch.dot(d, d).item(), torch.dot(r, r).item()
         if not error < math.inf or not _TINY < power < math.inf:  # also where a NaN or an infinity is
             return False
@@ -129,35 +128,37 @@ class FloatStatistics:
         if peak > 0 and error < _TINY:
             return False
         if peak > 0:
-            self._settle(Piece(r, t, d, peak, start, self._buffers))
-        elif self.max_abs is None:
-            self._extremes(np.zeros(1), np.ones(1), np.array([start]))
-        self._finite += len(r)
+            self._settle(Piece(r, t, d, peak, self._buffers), start)
+        elif self.extremes.largest < 0:
+            self.extremes.take(np.zeros(1), np.ones(1), np.zeros(1, dtype=np.int64))
+        self._finite += size
         self._power += power
         self._error += error
         self._cross += cross
         return True
 
-    def _settle(self, piece: Piece) -> None:
+    def _settle(self, piece: Piece, start: int) -> None:
         if piece.peak >= self._peak:
             self._candidates(piece, piece.at_peak())
             self._peak = piece.peak
-        if self.max_rel is None or self.max_rel.value < math.inf:
-            self._candidates(piece, piece.above(self.max_rel.value if self.max_rel is not None else 0.0, 0.0))
+        if self.extremes.steepest < math.inf:
+            self._candidates(piece, piece.above(max(self.extremes.steepest, 0.0), 0.0))
         if self.level is not None and self.level.value < math.inf:
             self._candidates(piece, piece.above(self.level.rtol, self.level.atol))
             if self.level.atol <= self.rule.atol and self.level.rtol <= self.rule.rtol:
                 return  # what passes the level passes the tolerance
         failing = piece.failing(self.rule.rtol, self.rule.atol)
         if failing is not None:
-            self._mismatch(failing, piece.start)
+            self._mismatch(failing, start)
 
     def _candidates(self, piece: Piece, positions: Array) -> None:
         if len(positions):
-            d, r = piece.gather(positions)
-            self._extremes(d, r, positions + piece.start)
-            if self.level is not None:
-                self.level.admit(d, r)
+            self._take(*piece.gather(positions), positions)
+
+    def _take(self, differences: Array, references: Array, positions: Array) -> None:
+        self.extremes.take(differences, references, positions)
+        if self.level is not None:
+            self.level.admit(differences, references)
 
     def _mismatch(self, mask: Array, start: int) -> None:
         if self.rule.parts == 2:
@@ -170,73 +171,53 @@ class FloatStatistics:
     def _careful(self, reference: torch.Tensor, target: torch.Tensor, start: int) -> None:
         """Take a piece wholly in float64: a small one, or one with NaNs, infinities or extreme values."""
         r, t = (side.to(torch.float64, copy=True).numpy() for side in (reference, target))
-        with np.errstate(all="ignore"):
-            odd = self._odd(r, t, start)
+        signed = t - r
+        error = float(np.dot(signed, signed))
+        finite = alone = None
+        if not error < math.inf:
+            finite, alone = self._odd(r, t)
             signed = t - r
-            d = np.abs(signed)
-            allowed = self.rule.atol + self.rule.rtol * np.abs(r)
-            wrong = ~((r == t) | ((d < math.inf) & (d <= allowed)))
-            finite = None
-            if odd is not None:
-                finite, alone = odd
-                wrong |= alone
-                self.disagreeing += int(np.count_nonzero(alone))
-                if self.level is not None and alone.any():
-                    self.level.fail()
-            self._finite += len(r) if finite is None else int(np.count_nonzero(finite))
-            self._mismatch(wrong, start)
-            self._power += float(np.dot(r, r))
-            self._error += float(np.dot(signed, signed))
-            self._cross += float(np.dot(r, signed))
-            r = np.abs(r)
-            positions = np.arange(start, start + len(r))
-            if finite is not None:
-                d, r, positions = d[finite], r[finite], positions[finite]
-            if self.level is not None:
-                self.level.admit(d, r)
-            self._extremes(d, r, positions)
+            error = float(np.dot(signed, signed))
+        self._error += error
+        d, size = np.abs(signed), np.abs(r)
+        wrong = ~((d < math.inf) & (d <= self.rule.atol + self.rule.rtol * size) | (r == t))
+        if alone is not None:
+            wrong |= alone
+        self._mismatch(wrong, start)
+        self._power += float(np.dot(r, r))
+        self._cross += float(np.dot(r, signed))
+        positions = np.arange(len(r))
+        if finite is not None:
+            d, size, positions = d[finite], size[finite], positions[finite]
+        self._finite += len(d)
         if len(d):
+            self._take(d, size, positions)
             narrow = _common(reference.dtype, target.dtype) is torch.float32
             self._peak = max(self._peak, float(np.float32(d.max()) if narrow else d.max()))
         self._measure_ulps(reference, target, finite)
 
-    def _odd(self, r: Array, t: Array, start: int) -> tuple[Array, Array] | None:
-        """Count NaNs and infinities and put zeros in their places; give which are finite, and which
-        of the others disagree."""
+    def _odd(self, r: Array, t: Array) -> tuple[Array, Array]:
+        """Count NaNs and infinities and put zeros in their places.
+
+        Gives a mask of the finite places and one of the others that disagree.
+        """
         finite = np.isfinite(r) & np.isfinite(t)
-        if finite.all():
-            return None
         nan = np.isnan(r), np.isnan(t)
         agree = r == t
         if self.rule.nan_agrees:
             agree |= nan[0] & nan[1]
+        alone = ~(finite | agree)
         for side, values in enumerate((r, t)):
             self.nans[side] += self._places(nan[side])
             self.infs[side] += self._places(np.isinf(values))
             values[~finite] = 0.0
-        return finite, ~(finite | agree)
+        self.disagreeing += self._places(alone)
+        if self.level is not None and alone.any():
+            self.level.fail()
+        return finite, alone
 
     def _places(self, mask: Array) -> int:
         return int(np.count_nonzero(mask[::2] | mask[1::2] if self.rule.parts == 2 else mask))
-
-    def _extremes(self, d: Array, r: Array, positions: Array) -> None:
-        if not len(d):
-            return
-        worst = int(np.argmax(d))
-        if self.max_abs is None or d[worst] > self.max_abs.value:
-            self.max_abs = self._extreme(float(d[worst]), int(positions[worst]))
-        with np.errstate(all="ignore"):
-            relative = np.where(d > 0, d / r, 0.0)
-        worst = int(np.argmax(relative))
-        if self.max_rel is None or relative[worst] > self.max_rel.value:
-            self.max_rel = self._extreme(float(relative[worst]), int(positions[worst]))
-
-    def _extreme(self, value: float, position: int) -> Extreme:
-        reference, target, start = self._sides
-        at = self._place.at(position // self.rule.parts)
-        first = (position - start) // self.rule.parts * self.rule.parts
-        sides = [_number(side[first : first + self.rule.parts]) for side in (reference, target)]
-        return Extreme(value=value, at=at, reference=sides[0], target=sides[1])
 
     def _measure_ulps(self, reference: torch.Tensor, target: torch.Tensor, finite: Array | None = None) -> None:
         if self.ulps is None:
@@ -245,13 +226,8 @@ class FloatStatistics:
         if finite is not None:
             keep = torch.from_numpy(finite)
             sides = [side[keep] for side in sides]
-        if len(sides[0]):
+        if sides[0].numel():
             self.ulps.add(*sides)
-
-
-def _number(parts: torch.Tensor) -> Number:
-    values: list[float] = parts.double().tolist()
-    return values[0] if len(values) == 1 else str(complex(*values))
 
 
 def _common(reference: torch.dtype, target: torch.dtype) -> torch.dtype:

@@ -77,6 +77,8 @@ class LeafComparison:
         verdict: Verdict = "different" if reasons else "unjudged" if self._unjudged else "same"
         node = self._nodes[0] or self._nodes[1] or {}
         floats = found if isinstance(found, FloatStatistics) else None
+        median, late = floats.ulps.quantiles(0.5, 0.99) if floats and floats.ulps else (None, None)
+        extremes = found.extremes if isinstance(found, FloatStatistics) else found
         return LeafReport(
             path=self.path,
             verdict=verdict,
@@ -87,14 +89,14 @@ class LeafComparison:
             shapes=(_shape(self._nodes[0]), _shape(self._nodes[1])),
             elements=self._plain + (found.elements if found else 0),
             mismatches=self._plain_mismatches + (found.mismatches if found else 0),
-            max_abs=found.max_abs if found else None,
-            max_rel=found.max_rel if found else None,
+            max_abs=extremes.max_abs if extremes else None,
+            max_rel=extremes.max_rel if extremes else None,
             rmse=found.rmse if found else None,
             cosine=floats.cosine if floats else None,
             snr_db=floats.snr_db if floats else None,
             ulp_max=floats.ulps.largest if floats and floats.ulps else None,
-            ulp_p50=floats.ulps.quantile(0.5) if floats and floats.ulps else None,
-            ulp_p99=floats.ulps.quantile(0.99) if floats and floats.ulps else None,
+            ulp_p50=median,
+            ulp_p99=late,
             first_mismatch=found.first_mismatch if found else None,
             nans=(floats.nans[0], floats.nans[1]) if floats else (0, 0),
             infs=(floats.infs[0], floats.infs[1]) if floats else (0, 0),
@@ -201,7 +203,8 @@ class LeafComparison:
             return []
         if _dtype_name(self._nodes[0]) == _dtype_name(self._nodes[1]):
             return []
-        equal = found.max_abs is None or found.max_abs.value == 0
+        largest = (found.extremes if isinstance(found, FloatStatistics) else found).max_abs
+        equal = largest is None or largest.value == 0
         return ["the values are equal" if equal else "the values are within tolerance"]
 
     def _level(self, floats: FloatStatistics | None) -> float | None:

@@ -75,24 +75,28 @@ class Level:
         self.value = math.inf
 
     def admit(self, differences: Array, references: Array) -> None:
-        """Raise the level until it passes pairs of absolute difference and absolute reference, both float64."""
-        while self.value < math.inf and len(differences):
-            with np.errstate(over="ignore", under="ignore"):
-                allowed = self.atol + self.rtol * references
-            failing = ~(differences <= allowed)
-            if not failing.any():
-                return
-            differences, references, allowed = differences[failing], references[failing], allowed[failing]
+        """Raise the level until it passes pairs, at least one, of absolute difference and absolute reference.
+
+        Both are float64, and neither is NaN.
+        """
+        worst = int(differences.argmax())
+        if not differences[worst] < math.inf:
+            self.value = math.inf
+        elif self.value == -math.inf and differences[worst] > 0:
+            self._solve(float(differences[worst]), float(references[worst]))
+        while -math.inf < self.value < math.inf:
             # The pair that exceeds the level most by ratio is a good guess at the one that needs the highest level;
             # a wrong guess costs another round.
-            with np.errstate(divide="ignore", over="ignore"):
-                worst = int(np.argmax(differences / allowed if self.value > -math.inf else differences))
+            ratios = differences / (self.atol + self.rtol * references)
+            worst = int(ratios.argmax())
+            if differences[worst] <= self.atol + self.rtol * references[worst]:
+                failing = ~(differences <= self.atol + self.rtol * references)
+                if not failing.any():
+                    return
+                worst = int(failing.argmax())
             self._solve(float(differences[worst]), float(references[worst]))
 
     def _solve(self, difference: float, reference: float) -> None:
-        if not difference < math.inf:
-            self.fail()
-            return
         a, k = self._absolute, self._relative
         log_d = math.log(difference)
         log_r = math.log(reference) if reference > 0 else -math.inf

@@ -40,7 +40,6 @@ class Piece:
         target: likewise.
         difference: absolute, as rounded to the dtype.
         peak: its largest value, above 0.
-        start: the flat index at which the piece begins.
         buffers: where the steps put their results.
     """
 
@@ -50,11 +49,9 @@ class Piece:
         target: torch.Tensor,
         difference: torch.Tensor,
         peak: float,
-        start: int,
         buffers: Buffers,
     ) -> None:
         self.peak = peak
-        self.start = start
         self._sides = reference, target
         self._difference = difference
         self._size: torch.Tensor | None = None
@@ -102,7 +99,7 @@ class Piece:
 
     def _excess(self, slope: float) -> torch.Tensor:
         if self._size is None:
-            self._size = self._buffers.get("size", self._difference.dtype, len(self._difference))
+            self._size = self._buffers.get("size", self._difference.dtype, self._difference.numel())
             torch.abs(self._sides[0], out=self._size)
-        out = self._buffers.get("excess", self._difference.dtype, len(self._difference))
+        out = self._buffers.get("excess", self._difference.dtype, self._difference.numel())
         return torch.sub(self._difference, self._size, alpha=min(slope, _STEEPEST), out=out)

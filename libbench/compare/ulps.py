@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from libbench.compare.piece import Buffers
+
 Array = np.ndarray[Any, Any]
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 _SAMPLED = 512
+_EVERY = 4
 _KEPT = 1 << 15
 
 
@@ -19,50 +22,55 @@ class Ulps:
 
     Args:
         dtype: float16, bfloat16, float32 or float64.
+        buffers: memory for the steps.
 
     Attributes:
         largest: 0 before the first pair.
     """
 
-    def __init__(self, dtype: torch.dtype) -> None:
+    def __init__(self, dtype: torch.dtype, buffers: Buffers) -> None:
         self.largest = 0
         self._integer = _INTEGERS[dtype.itemsize]
-        info = torch.finfo(dtype)
         infinity = torch.tensor(float("inf"), dtype=dtype).view(self._integer).item()
         # Two's complement puts numbers of different sign at least this far apart, and those of one sign at their
         # true distance, so that a short distance needs no more than a subtraction.
-        self._sure = (1 << (info.bits - 1)) - int(infinity)
-        self._scratch: torch.Tensor | None = None
+        self._sure = (1 << (8 * dtype.itemsize - 1)) - int(infinity)
+        self._buffers = buffers
+        self._pieces = 0
         self._stride = 1
         self._samples: list[Array] = []
         self._count = 0
 
     def add(self, reference: torch.Tensor, target: torch.Tensor) -> None:
-        """Take flat, contiguous pairs of finite values, at most one piece."""
+        """Take flat, contiguous pairs of finite values, at most one piece and at least one pair."""
         ints = reference.view(self._integer), target.view(self._integer)
-        if self._scratch is None or len(self._scratch) < len(reference):
-            self._scratch = torch.empty(len(reference), dtype=self._integer)
-        apart = torch.sub(*ints, out=self._scratch[: len(reference)])
+        size = reference.numel()
+        apart = torch.sub(*ints, out=self._buffers.get("ulps", self._integer, size))
         low, high = torch.aminmax(apart)
         farthest = max(-low.item(), high.item())
-        step = max(1, len(reference) // _SAMPLED)
-        if farthest < self._sure:
-            self.largest = max(self.largest, int(farthest))
-            sample = apart[::step].abs().numpy()
-        else:
-            distances = distance(ints[0].numpy(), ints[1].numpy())
-            self.largest = max(self.largest, int(distances.max()))
-            sample = distances[::step]
-        self._sample(sample)
+        if farthest >= self._sure:
+            farthest = self._far(apart.numpy(), ints[0].numpy(), ints[1].numpy())
+        self.largest = max(self.largest, int(farthest))
+        if self._pieces % _EVERY == 0:
+            step = max(1, size // _SAMPLED)
+            self._sample(distance(ints[0].numpy()[::step], ints[1].numpy()[::step]))
+        self._pieces += 1
 
-    def quantile(self, share: float) -> float | None:
-        """Give the distance that a share of the sampled pairs does not exceed; None without pairs."""
+    def quantiles(self, *shares: float) -> tuple[float | None, ...]:
+        """Give the distances that these shares of the sampled pairs do not exceed; None without pairs."""
         if not self._samples:
-            return None
-        return float(np.quantile(np.concatenate(self._samples), share, method="lower"))
+            return (None,) * len(shares)
+        ordered = np.sort(np.concatenate(self._samples))
+        return tuple(float(ordered[int(share * (len(ordered) - 1))]) for share in shares)
+
+    def _far(self, apart: Array, reference: Array, target: Array) -> int:
+        unsure = (apart >= self._sure) | (apart <= -self._sure)
+        farthest = int(distance(reference[unsure], target[unsure]).max())
+        apart[unsure] = 0
+        return max(farthest, int(apart.max()), -int(apart.min()))
 
     def _sample(self, distances: Array) -> None:
-        taken = distances[:: self._stride].astype(np.uint64)
+        taken = distances[:: self._stride]
         self._samples.append(taken)
         self._count += len(taken)
         if self._count > _KEPT:
@@ -73,10 +81,10 @@ class Ulps:
 
 def distance(reference: Array, target: Array) -> Array:
     """Give the distances, as uint64, of two arrays that hold the bits of floats as signed integers."""
-    low, high = (_ordered(bits) for bits in (reference, target))
-    apart = low.view(np.uint64) - high.view(np.uint64)  # wraps around where the difference is negative
-    distances: Array = np.where(low >= high, apart, np.uint64(0) - apart)
-    return distances
+    left, right = _ordered(reference), _ordered(target)
+    # Wraps around where the difference is negative, and is then right again as an unsigned number.
+    apart: Array = (np.maximum(left, right) - np.minimum(left, right)).view(np.uint64)
+    return apart
 
 
 def _ordered(bits: Array) -> Array:

@@ -157,7 +157,8 @@ def _leaf_row(leaf: LeafReport) -> list[Cell]:
     shapes = _pair(shape_text(leaf.shapes[0]), shape_text(leaf.shapes[1]))
     return [
         leaf.path, dtypes if any(leaf.dtypes) else leaf.kind, shapes, verdict_cell(leaf.verdict),
-        extreme_text(leaf.max_abs), _position(leaf), extreme_text(leaf.max_rel), _mismatch(leaf), level_text(leaf.level),
+        extreme_text(leaf.max_abs), _position(leaf), extreme_text(leaf.max_rel), _mismatch(leaf),
+        level_text(leaf.level),
     ]  # fmt: skip
 
 

@@ -60,13 +60,15 @@ def seconds(value: float | None) -> str:
     for below, factor, unit in _TIMES:
         if abs(float(f"{value:.2e}")) < below:
             return f"{significant(value * factor, 3)} {unit}"
-    return f"{significant(value / 3600, 3)} h"
+    return f"{figure(value / 3600)} h"
 
 
 def nbytes(value: int | None) -> str:
     """Give a size with a decimal unit: `14.2 MB`; "-" for None."""
     if value is None:
         return "-"
+    if abs(value) >= 10**18:
+        return f"{figure(value)} B"
     size, unit = float(value), 0
     while abs(size) >= 999.5 and unit < len(_SIZES) - 1:
         size, unit = size / 1000, unit + 1

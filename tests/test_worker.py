@@ -1,0 +1,226 @@
+"""The worker in this process: what it puts back, what the model and the evaluator get."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from libbench.config import LazyCall as L
+from libbench.data import IndexedLoader, RandomInputs
+from libbench.devices.cpu import Cpu
+from libbench.interfaces import Batch, Evaluator, feed
+from libbench.job import Job
+from libbench.result import SideFailed
+from libbench.settings import Timer
+from libbench.worker import Worker
+from libbench.workloads.inference import Inference
+
+SEEN = []
+
+
+class Noted(torch.nn.Module):
+    """Returns an object that is no tensor at all, and notes what it was called with."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = torch.nn.Dropout(0.5)
+        self.draw = float(torch.rand(()))
+
+    def forward(self, *inputs, **named):
+        SEEN.append((inputs, named, self.training, torch.is_inference_mode_enabled()))
+        return {"answer": "text", "nested": [object.__hash__(self)]}
+
+
+class Keeps(Evaluator):
+    def __init__(self):
+        self.batches = []
+
+    def process(self, batch, outputs):
+        self.batches.append((batch, outputs))
+        torch.rand(3)
+        return dict.fromkeys(batch.indices, outputs["answer"])
+
+    def evaluate(self, records):
+        return {"records": len(records), "in order": float(list(records) == sorted(records))}
+
+
+class Fails(Keeps):
+    def process(self, batch, outputs):
+        if batch.number == 1:
+            raise KeyError("no label")
+        return super().process(batch, outputs)
+
+
+@pytest.fixture
+def worker(tmp_path):
+    workers = []
+
+    def make(threads=1, watch=lambda event: None, **parts):
+        SEEN.clear()
+        config = {"model": L(Noted)(), "data": L(RandomInputs)(shapes=(4,), samples=10, batch_size=4), **parts}
+        workers.append(Worker([Job.of(config)], tmp_path, watch, threads))
+        return workers[-1]
+
+    yield make
+    for each in workers:
+        each.close()
+
+
+def test_threads_and_random_numbers_are_as_before_when_it_is_closed(worker):
+    random.seed(1), np.random.seed(1), torch.manual_seed(1)
+    before = (
+        torch.get_num_threads(),
+        random.getstate(),
+        np.random.get_state()[1].tolist(),
+        torch.get_rng_state().tolist(),
+    )
+
+    work = worker(threads=before[0] + 1)
+    work.prepare()
+    assert torch.get_num_threads() == before[0] + 1
+    work.close()
+
+    after = (
+        torch.get_num_threads(),
+        random.getstate(),
+        np.random.get_state()[1].tolist(),
+        torch.get_rng_state().tolist(),
+    )
+    assert after == before
+
+
+def test_the_seed_is_set_before_the_model_is_built(worker):
+    draws = set()
+    for _ in range(2):
+        work = worker()
+        torch.rand(7)
+        work.prepare()
+        draws.add(work._sides[0]._parts.model.draw)
+
+    assert len(draws) == 1
+
+
+def test_every_batch_reaches_the_evaluator_with_its_indices_and_the_very_object_of_the_model(worker):
+    work = worker(evaluator=L(Keeps)())
+    work.prepare()
+
+    outputs = list(work.batches())
+    evaluation = work.metrics()
+
+    kept = work._sides[0]._parts.evaluator.batches
+    assert [batch.indices for batch, _ in kept] == [(0, 1, 2, 3), (4, 5, 6, 7), (8, 9)]
+    assert [(batch.number, batch.epoch) for batch, _ in kept] == [(0, 0), (1, 0), (2, 0)]
+    assert all(type(found) is dict and found["answer"] == "text" for _, found in kept)
+    assert [output.indices for output in outputs] == [batch.indices for batch, _ in kept]
+    assert evaluation.metrics == {"records": 10.0, "in order": 1.0}
+
+
+def test_a_failing_evaluator_is_named_with_its_batch_and_indices(worker):
+    work = worker(evaluator=L(Fails)())
+    work.prepare()
+
+    with pytest.raises(SideFailed) as error:
+        list(work.batches())
+
+    assert "Fails.process, batch 1, indices 4, 5, 6, 7" in error.value.failure.message
+    assert error.value.failure.stage == "evaluate"
+
+
+def test_an_evaluator_that_draws_random_numbers_does_not_change_what_the_model_draws(worker):
+    class Draws(torch.nn.Module):
+        def forward(self, x):
+            return {"answer": torch.rand(())}
+
+    drawn = []
+    for parts in ({}, {"evaluator": L(Keeps)()}):
+        work = worker(model=L(Draws)(), **parts)
+        work.prepare()
+        drawn.append([output.nbytes and output.number for output in work.batches()])
+        folder = work._sides[0]._folder
+        drawn.append([(folder / f"0000{n}.safetensors").read_bytes() for n in range(3)])
+
+    assert drawn[:2] == drawn[2:]
+
+
+@pytest.mark.parametrize("mode", ["eval", "train"])
+def test_calls_run_in_inference_mode_and_in_the_workloads_train_or_eval_mode(worker, mode):
+    work = worker(workload=L(Inference)(mode=mode))
+    work.prepare()
+    list(work.batches())
+
+    assert {training for _, _, training, _ in SEEN} == {mode == "train"}
+    assert {inference for *_, inference in SEEN} == {True}
+    assert not torch.is_inference_mode_enabled()
+
+
+def test_a_models_mode_is_put_back_submodule_by_submodule():
+    model = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.Linear(2, 2))
+    model[1].eval()
+
+    def interrupted():
+        with Inference().setup(model):
+            assert not any(module.training for module in model.modules())
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        interrupted()
+
+    assert [module.training for module in model.modules()] == [True, True, False]
+
+
+def test_an_unknown_method_is_told_with_the_nearest_one(worker):
+    work = worker(workload=L(Inference)(method="forwrad"))
+
+    with pytest.raises(SideFailed) as error:
+        work.prepare()
+
+    assert "Noted has no method 'forwrad'; did you mean 'forward'?" in error.value.failure.message
+
+
+def test_only_full_batches_are_timed_and_inputs_go_round(worker):
+    work = worker()
+    work.prepare()
+    SEEN.clear()
+
+    work.measure(Timer(pairs=8, warmup=2))
+
+    assert {len(inputs[0]) for inputs, *_ in SEEN} == {4}
+    assert len({inputs[0].data_ptr() for inputs, *_ in SEEN}) == 2
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [((1, 2), ((1, 2), {})), ([1, 2], ((1, 2), {})), ({"a": 1}, ((), {"a": 1})), (3, ((3,), {}))],
+)
+def test_a_batch_is_fed_as_arguments_names_or_one_value(inputs, expected):
+    assert feed(lambda *args, **kwargs: (args, kwargs), inputs) == expected
+
+
+def test_memory_of_a_call_is_seen_above_what_was_there(worker):
+    class Greedy(torch.nn.Module):
+        def forward(self, x):
+            return torch.ones(30_000_000).sum()
+
+    work = worker(model=L(Greedy)())
+    work.prepare()
+    list(work.batches())
+
+    assert 100_000_000 < work.metrics().peak["host"] < 300_000_000
+
+
+def test_the_clock_of_the_cpu_shows_the_seconds_of_a_call():
+    assert 0.01 <= Cpu().time(lambda: __import__("time").sleep(0.01))["wall"] < 1
+
+
+def test_a_dataset_of_one_short_batch_can_still_be_timed(worker):
+    work = worker(data=L(IndexedLoader)(dataset=[torch.ones(4)] * 3, batch_size=8))
+    work.prepare()
+
+    assert len(work.measure(Timer(pairs=6, warmup=1)).clocks[0]["wall"].seconds) == 6
+
+
+def test_a_batch_knows_what_it_is():
+    batch = Batch(indices=(3, 4), inputs=None, number=1)
+
+    assert (batch.indices, batch.epoch) == ((3, 4), 0)
