@@ -78,7 +78,7 @@ class Child:
     def __init__(self, main: Callable[[Channel], None], log: Path) -> None:
         context = multiprocessing.get_context("forkserver")
         here, there = context.Pipe()
-        process = context.Process(target=_enter, args=(main, there, str(log)), name="libbench")
+        process = context.Process(target=_enter, args=(main, there, str(log), dict(os.environ)), name="libbench")
         warm_up()
         with _starting, _bare_main_module():
             process.start()
@@ -135,8 +135,11 @@ class Child:
         return -signal.SIGKILL if self._process.exitcode is None else self._process.exitcode
 
 
-def _enter(main: Callable[[Channel], None], connection: Connection, log: str) -> None:
+def _enter(main: Callable[[Channel], None], connection: Connection, log: str, environment: dict[str, str]) -> None:
     os.setsid()
+    # The fork server has the environment of the time when it was started.
+    os.environ.clear()
+    os.environ.update(environment)
     _die_with_parent()
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for stream in (1, 2):

@@ -26,6 +26,10 @@ def die(channel: Channel) -> None:
     os.kill(os.getpid(), getattr(signal, channel.receive()))
 
 
+def tell_variable(channel: Channel) -> None:
+    channel.send(os.environ.get(channel.receive()))
+
+
 def leave(channel: Channel) -> None:
     os._exit(channel.receive())
 
@@ -81,6 +85,14 @@ def test_a_death_by_signal_is_told_by_its_number(start, name):
         child.receive(60)
 
     assert death.value.code == -getattr(signal, name)
+
+
+def test_a_child_has_the_environment_that_its_parent_has_now(start, monkeypatch):
+    monkeypatch.setenv("LIBBENCH_TEST_VARIABLE", "set later")
+    child = start(tell_variable)
+    child.send("LIBBENCH_TEST_VARIABLE")
+
+    assert child.receive(60) == "set later"
 
 
 def test_an_exit_without_an_answer_is_told_by_its_code(start):

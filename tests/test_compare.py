@@ -460,6 +460,14 @@ def test_values_that_vanish_when_squared_are_still_measured(size):
     assert only_leaf(reference, reference * 1.5).rmse == pytest.approx(5e-31, rel=1e-5)
 
 
+def test_a_cosine_near_zero_keeps_its_digits():
+    reference, target = torch.zeros(5000), torch.zeros(5000)
+    reference[0], target[1], target[0] = 1e6, 1.0, 1e-3
+
+    assert only_leaf(reference, target).cosine == pytest.approx(1e-3, rel=1e-5)
+    assert only_leaf(target, reference).cosine == pytest.approx(1e-3, rel=1e-5)
+
+
 def test_a_leaf_can_have_its_own_tolerance():
     report = compare(
         {"logits": x(1), "loss": x(1)}, {"logits": x(1.1), "loss": x(1.1)}, Tolerance(leaves={"log*": (0.2, 0.0)})

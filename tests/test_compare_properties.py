@@ -123,7 +123,7 @@ def test_the_largest_relative_difference_is_found(pair):
     d = (t - r).abs()
     normal = (d == 0) | (d > 1e-37)  # the cheap steps do not look for it among numbers without all their digits
     relative = torch.where(d > 0, d / r.abs(), d)
-    assert leaf.max_rel.value >= relative[normal].max()
+    assert leaf.max_rel.value >= max(relative[normal].tolist(), default=0)
     assert leaf.max_rel.value <= relative.max()
 
 
@@ -138,8 +138,9 @@ def test_comparing_in_pieces_equals_comparing_at_once(pair, count):
         parts.add(snapshot(reference), snapshot(target), indices.tolist())
 
     one, many = whole.report().leaves[0], parts.report().leaves[0]
-    for name in ("verdict", "mismatches", "first_mismatch", "max_abs", "nans", "infs", "level", "ulp_max", "elements"):
+    for name in ("verdict", "mismatches", "first_mismatch", "max_abs", "nans", "infs", "ulp_max", "elements"):
         assert getattr(one, name) == getattr(many, name), name
+    assert one.level == many.level or one.level == pytest.approx(many.level, abs=1e-12)
     for name in ("rmse", "cosine", "snr_db"):
         left, right = getattr(one, name), getattr(many, name)
         assert left == right or left == pytest.approx(right, rel=1e-5, abs=1e-5), name

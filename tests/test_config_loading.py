@@ -246,7 +246,7 @@ def test_a_missing_package_keeps_its_own_error(write):
 
     with pytest.raises(MissingPackageError):
         LazyConfig.load(write("a.py", text))
-    with pytest.raises(ImportError, match="b.py:3: ModuleNotFoundError: No module named 'not_there'"):
+    with pytest.raises(ImportError, match=r"b.py:3: ModuleNotFoundError: No module named 'not_there'"):
         LazyConfig.load(write("b.py", "import not_there\n"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -119,6 +120,8 @@ def _at_import(tree: ast.AST) -> Iterator[ast.AST]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            continue
         yield node
         yield from _at_import(node)
 
@@ -139,6 +142,13 @@ def test_every_module_imports_only_what_stands_below_it():
     found = trespasses(ROOT)
 
     assert not found, "\n".join(found)
+
+
+def test_contributing_shows_the_same_floors():
+    lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
+    rows = [set(re.findall(r"`(\w+)/?`", line.split("|")[1])) for line in lines if line.startswith("| `")]
+
+    assert rows[1:] == [set(floor.split()) for floor in reversed(FLOORS)]
 
 
 def test_every_floor_holds_only_modules_that_are_there():
@@ -196,6 +206,7 @@ def test_an_import_from_the_wrong_floor_is_found(tmp_path, file, source, finding
         ("libbench/report/text.py", "from libbench.report.words import Word"),
         ("libbench/runners/ssh.py", "from libbench import child\nfrom libbench import __version__"),
         ("libbench/runners/ssh.py", "import os.path, torch.nn, hydra\ndef f():\n    import ray"),
+        ("libbench/runners/ssh.py", "if typing.TYPE_CHECKING:\n    import ray"),
         ("projects/one/configs/a.py", "from ..data import D\nfrom .common import model\nimport sklearn, libbench.cli"),
         ("configs/a.py", "from configs.common.digits import model\nfrom .common.digits import model"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 
 import torch
 
@@ -96,6 +97,7 @@ def tolerance_for(path: str, dtype: torch.dtype, tolerance: Tolerance) -> tuple[
     return rtol, default.atol if tolerance.atol is None else tolerance.atol
 
 
+@cache
 def _numeric(dtype: torch.dtype) -> bool:
     return dtype.is_complex or dtype in _INTEGERS or "q" in str(dtype) or _is_float(dtype)
 
@@ -104,17 +106,22 @@ def _is_float(dtype: torch.dtype) -> bool:
     return dtype.is_floating_point and not str(dtype).startswith("torch.float4")
 
 
+@cache
+def _ulp_dtype(reference: torch.dtype, target: torch.dtype) -> torch.dtype | None:
+    """Give the coarser of two dtypes, of the parts of complex numbers; None when one of them has no such distance."""
+    real = [torch.float32 if "q" in str(dtype) else dtype.to_real() for dtype in (reference, target)]
+    return next((dtype for dtype in _WITH_ULPS if dtype in real and all(d in _WITH_ULPS for d in real)), None)
+
+
 def _rule(reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tolerance) -> Rule:
     rtol, atol = tolerance_for(path, reference, tolerance)
-    real = [torch.float32 if "q" in str(dtype) else dtype.to_real() for dtype in (reference, target)]
-    ulp = next((dtype for dtype in _WITH_ULPS if dtype in real), None)
     return Rule(
         rtol=rtol,
         atol=atol,
         nan_agrees=tolerance.nan == "equal",
         family=family(reference),
         parts=2 if reference.is_complex else 1,
-        ulp=ulp if all(dtype in _WITH_ULPS for dtype in real) else None,
+        ulp=_ulp_dtype(reference, target),
     )
 
 

@@ -65,7 +65,8 @@ class FloatStatistics:
         self._finite = 0
         self._power = 0.0  # sum of reference squared
         self._error = 0.0  # sum of difference squared
-        self._cross = 0.0  # sum of reference times difference
+        self._other = 0.0  # sum of target squared
+        self._cross = 0.0  # sum of reference times target
         self._peak = -1.0  # the largest difference so far, in the dtype of the cheap steps
         self._buffers = buffers
         self._place = Place(())
@@ -97,12 +98,10 @@ class FloatStatistics:
     @property
     def cosine(self) -> float | None:
         """The cosine between both sides; None when one of them is zero or too large to square."""
-        cross = self._power + self._cross
-        other = self._power + 2 * self._cross + self._error
-        norms = math.sqrt(self._power) * math.sqrt(max(other, 0.0))
-        if not 0 < norms < math.inf or not abs(cross) < math.inf:
+        norms = math.sqrt(self._power) * math.sqrt(self._other)
+        if not 0 < norms < math.inf or not abs(self._cross) < math.inf:
             return None
-        return max(-1.0, min(1.0, cross / norms))
+        return max(-1.0, min(1.0, self._cross / norms))
 
     @property
     def snr_db(self) -> float | None:
@@ -121,9 +120,17 @@ class FloatStatistics:
         size = r.numel()
         d = torch.sub(t, r, out=self._buffers.get("d", r.dtype, size))
         error, power = torch.dot(d, d).item(), torch.dot(r, r).item()
-        if not error < math.inf or not _TINY < power < math.inf:  # also where a NaN or an infinity is
+        zero = power == error == 0 and not torch.count_nonzero(r) and not torch.count_nonzero(t)
+        if not zero and not (error < math.inf and _TINY < power < math.inf):  # NaNs and infinities end here, too
             return False
-        cross = torch.dot(r, d).item()
+        # From the small difference, a cosine near 1 keeps more digits; where it is not small, digits would cancel.
+        near = zero or error < 0.01 * power
+        change = torch.dot(r, d).item() if near else 0.0
+        cross, other = power + change, power + 2 * change + error
+        if not near:
+            cross, other = torch.dot(r, t).item(), torch.dot(t, t).item()
+            if 0 < other < _TINY or not other < math.inf:
+                return False
         peak = torch.amax(d.abs_()).item()
         if peak > 0 and error < _TINY:
             return False
@@ -134,6 +141,7 @@ class FloatStatistics:
         self._finite += size
         self._power += power
         self._error += error
+        self._other += other
         self._cross += cross
         return True
 
@@ -185,7 +193,8 @@ class FloatStatistics:
             wrong |= alone
         self._mismatch(wrong, start)
         self._power += float(np.dot(r, r))
-        self._cross += float(np.dot(r, signed))
+        self._other += float(np.dot(t, t))
+        self._cross += float(np.dot(r, t))
         positions = np.arange(len(r))
         if finite is not None:
             d, size, positions = d[finite], size[finite], positions[finite]

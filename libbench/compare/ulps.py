@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,7 @@ class Ulps:
     def __init__(self, dtype: torch.dtype, buffers: Buffers) -> None:
         self.largest = 0
         self._integer = _INTEGERS[dtype.itemsize]
-        infinity = torch.tensor(float("inf"), dtype=dtype).view(self._integer).item()
-        # Two's complement puts numbers of different sign at least this far apart, and those of one sign at their
-        # true distance, so that a short distance needs no more than a subtraction.
-        self._sure = (1 << (8 * dtype.itemsize - 1)) - int(infinity)
+        self._sure = _sure(dtype)
         self._buffers = buffers
         self._pieces = 0
         self._stride = 1
@@ -77,6 +75,17 @@ class Ulps:
             self._samples = [np.concatenate(self._samples)[::2]]
             self._count = len(self._samples[0])
             self._stride *= 2
+
+
+@cache
+def _sure(dtype: torch.dtype) -> int:
+    """Give the distance below which a difference of bits is the distance of the numbers.
+
+    Two's complement puts numbers of different sign at least this far apart, and those of one sign at their true
+    distance, so that a short distance needs no more than a subtraction.
+    """
+    infinity = torch.tensor(float("inf"), dtype=dtype).view(_INTEGERS[dtype.itemsize]).item()
+    return (1 << (8 * dtype.itemsize - 1)) - int(infinity)
 
 
 def distance(reference: Array, target: Array) -> Array:

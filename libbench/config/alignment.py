@@ -23,7 +23,7 @@ class Pairing:
 def aligned(
     ours: Sequence[Any],
     theirs: Sequence[Any],
-    content: Callable[[Any], str],
+    content: Callable[[Any], int],
     alike: Callable[[Any, Any], bool],
 ) -> list[Pairing]:
     """Pair the items of two lists, in order.
@@ -31,33 +31,33 @@ def aligned(
     Args:
         ours: the reference's list.
         theirs: the target's.
-        content: gives equal text for equal items.
+        content: gives equal numbers for equal items.
         alike: tells whether two unequal items may be one item, changed.
     """
     if not ours and not theirs:
         return []
-    ours_text, theirs_text = [content(each) for each in ours], [content(each) for each in theirs]
-    if ours_text == theirs_text:
+    ours_sums, theirs_sums = [content(each) for each in ours], [content(each) for each in theirs]
+    if ours_sums == theirs_sums:
         return [Pairing(index, index) for index in range(len(ours))]
-    start = _common(ours_text, theirs_text)
-    stop = _common(ours_text[start:][::-1], theirs_text[start:][::-1])
+    start = _common(ours_sums, theirs_sums)
+    stop = _common(ours_sums[start:][::-1], theirs_sums[start:][::-1])
     our_end, their_end = len(ours) - stop, len(theirs) - stop
     pairs = [Pairing(index, index) for index in range(start)]
     if max(our_end, their_end) - start > _MANY:
         middle = _by_place(range(start, our_end), range(start, their_end))
     else:
         middle = []
-        matcher = SequenceMatcher(None, ours_text[start:our_end], theirs_text[start:their_end], autojunk=False)
+        matcher = SequenceMatcher(None, ours_sums[start:our_end], theirs_sums[start:their_end], autojunk=False)
         for tag, a, b, c, d in matcher.get_opcodes():
             here, there = range(start + a, start + b), range(start + c, start + d)
             equal = tag == "equal"
             middle += _by_place(here, there) if equal else _gap(here, there, ours, theirs, alike)
-        middle = _with_moves(middle, ours_text, theirs_text)
+        middle = _with_moves(middle, ours_sums, theirs_sums)
     pairs += middle
     return pairs + [Pairing(our_end + index, their_end + index) for index in range(stop)]
 
 
-def _common(one: list[str], two: list[str]) -> int:
+def _common(one: list[int], two: list[int]) -> int:
     count = 0
     for a, b in zip(one, two, strict=False):
         if a != b:
@@ -100,9 +100,9 @@ def _gap(
     return pairs + [Pairing(None, index) for index in there[b:]]
 
 
-def _with_moves(pairs: list[Pairing], ours: list[str], theirs: list[str]) -> list[Pairing]:
+def _with_moves(pairs: list[Pairing], ours: list[int], theirs: list[int]) -> list[Pairing]:
     """Join an item that is gone in one place and there in another into one that moved."""
-    gone: dict[str, list[int]] = {}
+    gone: dict[int, list[int]] = {}
     for each in pairs:
         if each.theirs is None and each.ours is not None:
             gone.setdefault(ours[each.ours], []).append(each.ours)

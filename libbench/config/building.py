@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from omegaconf.base import Node
 
-from libbench.config.checking import checked_target
-from libbench.config.frozen import Call, Group, Tree, freeze
-from libbench.config.interpolation import Resolver, is_interpolation, value_at
+from libbench.config.checking import checked_target, is_right
+from libbench.config.frozen import Call, Freezer, Group, Tree, freeze
+from libbench.config.interpolation import Resolver, value_at
 from libbench.config.places import told
-from libbench.config.targets import callable_target, target_text
+from libbench.config.targets import target_text
 from libbench.errors import ConfigError
 
 _NOTE = "while building "
@@ -33,10 +33,11 @@ def instantiate(cfg: Any, /, **kwargs: Any) -> Any:
         ConfigError: a node has a mistake (see `validate`), or an interpolation leads nowhere.
         Exception: whatever a target raises, with a note that `built_at` reads.
     """
-    tree = freeze(cfg)
+    freezer = Freezer()
+    tree = freezer.tree(cfg)
     path: tuple[Any, ...] = ()
     root = tree
-    if isinstance(cfg, Node) and cfg._get_parent() is not None and _refers(tree):
+    if isinstance(cfg, Node) and cfg._get_parent() is not None and freezer.refers:
         root, path, tree = _in_its_config(cfg)
     if kwargs:
         if type(tree) is not Call:
@@ -45,7 +46,7 @@ def instantiate(cfg: Any, /, **kwargs: Any) -> Any:
             tree.target, tree.args, {**tree.kwargs, **{key: _Given(each) for key, each in kwargs.items()}},
             tree.partial, tree.origin, tree.origins, tree.tag,
         )  # fmt: skip
-    return _Builder(root).value(tree, path)
+    return _Builder(root).value(tree, place_of(path))
 
 
 def instantiate_parts(cfg: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -76,63 +77,81 @@ class _Given:
 
 
 class _Builder:
+    """One build of a tree; a place in it is a pair of the place above and a key, or an empty tuple at the root."""
+
     def __init__(self, root: Tree) -> None:
         self._resolver = Resolver(root)
         self._built: dict[int, tuple[Call, Any]] = {}
 
-    def value(self, tree: Tree, path: tuple[Any, ...]) -> Any:
+    def value(self, tree: Tree, place: tuple[Any, ...]) -> Any:
         kind = type(tree)
         if kind is Call:
-            return self.call(tree, path)
+            return self.call(tree, place)
         if kind is str:
-            if "${" not in tree:
-                return tree
-            found, at = self._resolver.resolve(tree, path)
-            return found if type(found) is str else self.value(found, at)
+            return self._text(tree, place) if "${" in tree else tree
         if kind is list:
-            return [
-                self.value(each, (*path, index)) if type(each) not in _PLAIN else each
-                for index, each in enumerate(tree)
-            ]
+            return self._list(tree, place)
         if kind is tuple:
-            return tuple([self.value(each, (*path, index)) for index, each in enumerate(tree)])
+            return tuple(self._list(tree, place))
         if kind is dict or kind is Group:
-            return {key: self.value(each, (*path, key)) for key, each in tree.items()}
+            return self._dict(tree, place)
         if kind is _Given:
             return instantiate(tree.value) if isinstance(tree.value, Node) else tree.value
         return tree
 
-    def call(self, call: Call, path: tuple[Any, ...]) -> Any:
+    def _list(self, items: Sequence[Tree], place: tuple[Any, ...]) -> list[Any]:
+        return [
+            each if type(each) in _NUMBERS else self.value(each, (place, index)) for index, each in enumerate(items)
+        ]
+
+    def _dict(self, items: Mapping[Any, Tree], place: tuple[Any, ...]) -> dict[Any, Any]:
+        return {key: each if type(each) in _NUMBERS else self.value(each, (place, key)) for key, each in items.items()}
+
+    def _text(self, text: str, place: tuple[Any, ...]) -> Any:
+        found, keys = self._resolver.resolve(text, _keys(place))
+        return found if type(found) is str else self.value(found, place_of(keys))
+
+    def call(self, call: Call, place: tuple[Any, ...]) -> Any:
         found = self._built.get(id(call))
         if found is not None:
             return found[1]
-        target = checked_target(call, ".".join(map(str, path)))
-        args = [
-            self.value(each, (*path, index)) if type(each) not in _PLAIN else each
-            for index, each in enumerate(call.args)
-        ]
-        kwargs = {
-            key: self.value(each, (*path, key)) if type(each) not in _PLAIN else each
-            for key, each in call.kwargs.items()
-        }
+        target = call.target
+        if not is_right(call):
+            target = checked_target(call, _dotted(place))
+        args = self._list(call.args, place) if call.args else ()
+        kwargs = self._dict(call.kwargs, place)
         try:
             made = functools.partial(target, *args, **kwargs) if call.partial else target(*args, **kwargs)
         except Exception as error:
             if built_at(error) is None:
-                place = ".".join(map(str, path)) or "the config"
-                error.add_note(f"{_NOTE}{place}: {target_text(target)}{told('', call.origin)}")
+                where = _dotted(place) or "the config"
+                error.add_note(f"{_NOTE}{where}: {target_text(target)}{told('', call.origin)}")
             raise
         self._built[id(call)] = (call, made)
         return made
 
 
-_PLAIN = frozenset({int, float, bool, type(None)})
+_NUMBERS = frozenset({int, float, bool, type(None)})
 
 
-def _refers(tree: Tree) -> bool:
-    from libbench.config.frozen import walk
+def place_of(keys: Iterable[Any]) -> tuple[Any, ...]:
+    """Give the place that keys lead to."""
+    place: tuple[Any, ...] = ()
+    for key in keys:
+        place = (place, key)
+    return place
 
-    return any(is_interpolation(value) for _, value in walk(tree))
+
+def _keys(place: tuple[Any, ...]) -> tuple[Any, ...]:
+    keys = []
+    while place:
+        place, key = place
+        keys.append(key)
+    return tuple(reversed(keys))
+
+
+def _dotted(place: tuple[Any, ...]) -> str:
+    return ".".join(map(str, _keys(place)))
 
 
 def _in_its_config(node: Any) -> tuple[Tree, tuple[Any, ...], Tree]:
@@ -150,6 +169,3 @@ def _in_its_config(node: Any) -> tuple[Tree, tuple[Any, ...], Tree]:
         tree = value_at(tree, key)
         path.append(key)
     return root, tuple(path), tree
-
-
-__all__ = ["built_at", "callable_target", "instantiate"]

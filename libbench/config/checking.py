@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from libbench.config.frozen import Call, Group, Tree, children, freeze
+from libbench.config.frozen import Call, Tree, children, freeze, set_at
 from libbench.config.interpolation import Resolver, is_interpolation
 from libbench.config.places import join, told
 from libbench.config.signatures import shape_of, unknown
@@ -50,8 +50,23 @@ def _places(tree: Tree) -> Iterator[tuple[tuple[Any, ...], Tree, Any]]:
             seen.add(id(value))
             origin = value.origin or origin
         yield path, value, origin
-        origins = value.origins if kind is Call or kind is Group else {}
-        stack.extend(((*path, key), each, origins.get(key, origin)) for key, each in reversed(list(children(value))))
+        stack.extend(
+            ((*path, key), each, set_at(value, key) or origin) for key, each in reversed(list(children(value)))
+        )
+
+
+def is_right(call: Call) -> bool:
+    """Tell, quickly, that a call whose target is no text has no mistake; False where it takes a closer look."""
+    if type(call.target) is str or not callable(call.target):
+        return False
+    shape = shape_of(call.target)
+    given = call.kwargs.keys()
+    return (
+        (shape.open or given <= shape.named.keys())
+        and (call.partial or (not call.args and shape.required <= given))
+        and (not call.args or shape.variadic or len(call.args) <= len(shape.placed))
+        and "???" not in [each for each in call.kwargs.values() if type(each) is str]
+    )
 
 
 def problems_of(call: Call, path: str) -> list[str]:
@@ -59,13 +74,13 @@ def problems_of(call: Call, path: str) -> list[str]:
     try:
         target = callable_target(call.target)
     except ConfigError as error:
-        return [f"{error}{told(path, call.origins.get('_target_', call.origin))}"]
+        return [f"{error}{told(path, set_at(call, '_target_') or call.origin)}"]
     shape = shape_of(target)
     found = []
     if not shape.open:
         for name in call.kwargs:
             if name not in shape.named:
-                where = told(join(path, name), call.origins.get(name, call.origin))
+                where = told(join(path, name), set_at(call, name) or call.origin)
                 found.append(f"{unknown(target, name)}{where}")
     if len(call.args) > len(shape.placed) and not shape.variadic:
         found.append(
@@ -82,7 +97,7 @@ def problems_of(call: Call, path: str) -> list[str]:
             )
     found.extend(
         f"{target_text(target)} needs a value for {name!r}, which is '???'"
-        f"{told(join(path, name), call.origins.get(name, call.origin))}"
+        f"{told(join(path, name), set_at(call, name) or call.origin)}"
         for name, value in call.kwargs.items()
         if type(value) is str and value == "???"
     )

@@ -7,11 +7,12 @@ from inspect import Parameter
 from typing import Any, Literal
 
 from libbench.config.alignment import aligned
-from libbench.config.frozen import Call, Group, Tree, freeze
+from libbench.config.frozen import Call, Group, Tree, freeze, set_at
 from libbench.config.leaves import fingerprint, same_leaf
 from libbench.config.places import Origin, join
 from libbench.config.showing import origin_below, show
 from libbench.config.signatures import shape_of
+from libbench.config.sums import Sharing, Sums
 from libbench.config.targets import callable_target
 from libbench.errors import ConfigError
 
@@ -51,7 +52,7 @@ def difference(reference: Any, target: Any) -> tuple[Change, ...]:
     NaN equals NaN, and arrays and tensors are compared by content. A node that is used twice is compared once.
     """
     ours, theirs = freeze(reference), freeze(target)
-    found = _Comparer()
+    found = _Comparer(ours, theirs)
     found.compare(_Side(ours, "", None), _Side(theirs, "", None))
     parts = list(dict.fromkeys([*_keys(ours), *_keys(theirs)]))
     order = {str(part): index for index, part in enumerate(parts)}
@@ -64,21 +65,24 @@ def _keys(tree: Tree) -> list[Any]:
     return list(tree) if isinstance(tree, dict) else []
 
 
-@dataclass(frozen=True)
 class _Side:
     """A value of one config, with its path and where it was written."""
 
-    value: Tree
-    path: str
-    origin: Origin | None
+    __slots__ = ("origin", "path", "value")
+
+    def __init__(self, value: Tree, path: str, origin: Origin | None) -> None:
+        self.value = value
+        self.path = path
+        self.origin = origin
 
     def child(self, key: Any, value: Tree) -> _Side:
-        set_at = self.value.origins.get(key) if type(self.value) in (Call, Group) else None
-        return _Side(value, join(self.path, key), origin_below(value, set_at, self.origin))
+        return _Side(value, join(self.path, key), origin_below(value, set_at(self.value, key), self.origin))
 
 
 class _Comparer:
-    def __init__(self) -> None:
+    def __init__(self, ours: Tree, theirs: Tree) -> None:
+        self._sums = Sums()
+        self._sharing = Sharing(ours), Sharing(theirs)
         self.changes: list[Change] = []
         self._pairs: set[tuple[int, int]] = set()
         self._theirs: dict[int, tuple[Call, str]] = {}
@@ -104,6 +108,10 @@ class _Comparer:
 
     def compare(self, ours: _Side, theirs: _Side) -> None:
         one, two = ours.value, theirs.value
+        if self._sums.of(one) == self._sums.of(two) and not (
+            self._sharing[0].below(one) or self._sharing[1].below(two)
+        ):
+            return
         if type(one) is Call and type(two) is Call:
             self.calls(ours, theirs)
         elif isinstance(one, dict) and isinstance(two, dict) and _is_plain(one) and _is_plain(two):
@@ -128,7 +136,7 @@ class _Comparer:
         split = self.shared_otherwise(ours, theirs)
         self._quiet += split
         try:
-            if not same_target(one.target, two.target):
+            if not self.same_target(one.target, two.target):
                 self.note("target", ours, theirs)
             elif one.partial is not two.partial:
                 self.note("changed", ours, theirs)
@@ -136,6 +144,9 @@ class _Comparer:
             self.items(ours, theirs)
         finally:
             self._quiet -= split
+
+    def same_target(self, one: Any, two: Any) -> bool:
+        return one is two or self._sums.target(one) == self._sums.target(two) or same_target(one, two)
 
     def shared_otherwise(self, ours: _Side, theirs: _Side) -> bool:
         """Report that one side uses here a node that it used before, where the other side uses another one."""
@@ -158,7 +169,7 @@ class _Comparer:
     def items(self, ours: _Side, theirs: _Side) -> None:
         one, two = _mapping(ours.value), _mapping(theirs.value)
         both_calls = type(ours.value) is Call and type(theirs.value) is Call
-        other_target = both_calls and not same_target(ours.value.target, theirs.value.target)
+        other_target = both_calls and not self.same_target(ours.value.target, theirs.value.target)
         for key in dict.fromkeys([*one, *two]):
             if key in one and key in two:
                 self.compare(ours.child(key, one[key]), theirs.child(key, two[key]))
@@ -182,7 +193,7 @@ class _Comparer:
             self.note(kind, ours, theirs, **other)
 
     def sequences(self, ours: _Side, theirs: _Side) -> None:
-        for step in aligned(ours.value, theirs.value, content, alike):
+        for step in aligned(ours.value, theirs.value, self._sums.of, alike):
             here = ours.child(step.ours, ours.value[step.ours]) if step.ours is not None else None
             there = theirs.child(step.theirs, theirs.value[step.theirs]) if step.theirs is not None else None
             if here is not None and there is not None:
@@ -210,7 +221,8 @@ def _default(call: Call, key: str) -> Any:
 
 
 def _same_value(value: Tree, default: Any) -> bool:
-    return content(value) == content(freeze(default))
+    sums = Sums()
+    return sums.of(value) == sums.of(freeze(default))
 
 
 def same_target(one: Any, two: Any) -> bool:
@@ -226,11 +238,6 @@ def same_target(one: Any, two: Any) -> bool:
 def _equal_but_type(one: Any, two: Any) -> bool:
     numbers = (int, float, complex, bool)
     return isinstance(one, numbers) and isinstance(two, numbers) and type(one) is not type(two) and one == two
-
-
-def content(tree: Tree) -> str:
-    """Give a text that is equal for equal trees, sharing left aside."""
-    return fingerprint(tree)
 
 
 def alike(one: Tree, two: Tree) -> bool:

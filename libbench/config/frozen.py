@@ -14,7 +14,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.base import Node
 
 from libbench.config import nodes
-from libbench.config.nodes import ARGS, PARTIAL, SPECIAL, TARGET, LazyNode, Mark, Tag
+from libbench.config.nodes import ARGS, PARTIAL, SPECIAL, TARGET, LazyDict, LazyNode, Mark, Tag
 from libbench.config.places import Origin, join, told
 from libbench.errors import ConfigError
 
@@ -32,15 +32,15 @@ class Call:
         kwargs: the arguments by name, in the order they were written.
         partial: whether it is built as `functools.partial`.
         origin: where the call was written.
-        origins: where single arguments were set later, by name.
+        origins: where single arguments were set later, by name; None for nowhere.
     """
 
     target: Any
-    args: list[Tree]
+    args: list[Tree] | tuple[()]
     kwargs: dict[str, Tree]
     partial: bool = False
     origin: Origin | None = None
-    origins: dict[Any, Origin] = field(default_factory=dict)
+    origins: dict[Any, Origin] | None = None
     tag: Tag = field(default_factory=Tag, repr=False)
 
     def children(self) -> Iterator[tuple[Any, Tree]]:
@@ -56,7 +56,7 @@ class Group(dict[Any, Any]):
 
     def __init__(self, items: Any = (), origins: dict[Any, Origin] | None = None) -> None:
         super().__init__(items)
-        self.origins: dict[Any, Origin] = origins or {}
+        self.origins = dict(origins) if origins else None
 
 
 def freeze(cfg: Any) -> Tree:
@@ -65,103 +65,117 @@ def freeze(cfg: Any) -> Tree:
     The argument is not changed, and the tree does not change with it.
 
     Raises:
-        ConfigError: a node holds itself, or holds a key that cannot be read.
+        ConfigError: a node holds itself, or holds a key that is not text.
     """
-    return _Freezer().tree(cfg, "")
+    return Freezer().tree(cfg)
 
 
-class _Freezer:
+class Freezer:
+    """One walk over a config.
+
+    Attributes:
+        refers: whether there was an interpolation in it.
+    """
+
     def __init__(self) -> None:
-        self.done: dict[int, tuple[Any, Call]] = {}
-        self.open: set[int] = set()
-        self.by_tag: dict[int, list[Call]] = {}
+        self.refers = False
+        self._done: dict[int, Call] = {}
+        self._open: set[int] = set()
+        self._by_tag: dict[int, Call] = {}
+        self._apart: dict[int, list[Call]] = {}
 
-    def tree(self, value: Any, path: str) -> Tree:
-        if isinstance(value, Node):
-            return self.node(value, path)
+    def tree(self, value: Any) -> Tree:
+        """Give the tree of anything."""
         kind = type(value)
+        if kind is str:
+            self.refers = self.refers or "${" in value
+            return value
+        if kind in nodes.SCALARS:
+            return value
+        if kind is LazyNode or kind is LazyDict or isinstance(value, Node):
+            return self._node(value)
         if kind is list:
-            return [self.tree(each, join(path, index)) for index, each in enumerate(value)]
+            return [self.tree(each) for each in value]
         if kind is tuple:
-            return tuple([self.tree(each, join(path, index)) for index, each in enumerate(value)])
+            return tuple([self.tree(each) for each in value])
         if kind is dict or kind is Group:
             if TARGET in value:
-                return self.call(value, value, None, path)
-            made = Group(((key, self.tree(each, join(path, key))) for key, each in value.items()))
-            made.origins = dict(getattr(value, "origins", {}))
-            return made
-        if kind is Call:
-            return self.copied(value, path)
-        return value
+                return self._call(value, value, None)
+            return Group([(key, self.tree(each)) for key, each in value.items()], getattr(value, "origins", None))
+        return self._copied(value) if kind is Call else value
 
-    def node(self, node: Node, path: str) -> Tree:
+    def _node(self, node: Any) -> Tree:
         content = node._value()
-        kind = type(node)
-        if kind is nodes.Leaf:
-            return content if type(content) in nodes.SCALARS else self.tree(content, path)
-        if isinstance(node, DictConfig) and isinstance(content, dict):
+        if isinstance(content, dict) and isinstance(node, DictConfig):
             mark: Mark | None = node.__dict__.get("_own_mark")
             if TARGET in content:
-                return self.call(node, content, mark, path)
+                return self._call(node, content, mark)
             if is_dataclass(node._metadata.object_type):
                 return OmegaConf.to_object(node)
-            return Group(
-                ((key, self.node(each, join(path, key))) for key, each in content.items()),
-                dict(mark.origins) if mark is not None and mark.origins else None,
-            )
-        if isinstance(node, ListConfig) and isinstance(content, list):
-            return [self.node(each, join(path, index)) for index, each in enumerate(content)]
-        return self.tree(content, path)
+            return Group(self._items(content), mark.origins if mark is not None else None)
+        if isinstance(content, list) and isinstance(node, ListConfig):
+            return [value for _, value in self._items(dict(enumerate(content)))]
+        return self.tree(content)
 
-    def call(self, key: Any, content: dict[Any, Any], mark: Mark | None, path: str) -> Call:
-        found = self.done.get(id(key))
+    def _items(self, content: dict[Any, Any]) -> list[tuple[Any, Tree]]:
+        """Give what a container of nodes holds; a plain value is taken without another call."""
+        items = []
+        for key, each in content.items():
+            if type(each) is nodes.Leaf:
+                value = each.__dict__["_val"]
+                items.append((key, value if type(value) in _NUMBERS else self.tree(value)))
+            else:
+                items.append((key, self.tree(each)))
+        return items
+
+    def _call(self, key: Any, content: dict[Any, Any], mark: Mark | None) -> Call:
+        found = self._done.get(id(key))
         if found is not None:
-            return found[1]
-        if id(key) in self.open:
-            raise ConfigError(f"a node holds itself{told(path, mark.origin if mark else None)}")
-        self.open.add(id(key))
-        values = {name: self.tree(each, join(path, name)) for name, each in content.items()}
-        self.open.discard(id(key))
+            return found
         origin = mark.origin if mark is not None else None
-        if not all(isinstance(name, str) for name in values):
-            raise ConfigError(f"the parameters of a call are named by text, got {list(values)!r}{told(path, origin)}")
+        if id(key) in self._open:
+            raise ConfigError(f"a node holds itself{told('', origin)}")
+        self._open.add(id(key))
+        kwargs = dict(self._items(content))
+        self._open.discard(id(key))
+        special = {name: kwargs.pop(name) for name in SPECIAL if name in kwargs}
+        if not all(type(name) is str for name in kwargs):
+            raise ConfigError(f"the parameters of a call are named by text, got {list(kwargs)!r}{told('', origin)}")
         made = Call(
-            target=values[TARGET],
-            args=list(values.get(ARGS) or ()),
-            kwargs={name: each for name, each in values.items() if name not in SPECIAL},
-            partial=bool(values.get(PARTIAL, False)),
+            target=special[TARGET],
+            args=list(special.get(ARGS) or ()) or (),
+            kwargs=kwargs,
+            partial=bool(special.get(PARTIAL, False)),
             origin=origin,
-            origins=dict(mark.origins) if mark is not None and mark.origins else {},
+            origins=dict(mark.origins) if mark is not None and mark.origins else None,
             tag=mark.tag if mark is not None and mark.tag is not None else Tag(),
         )
-        return self.kept(key, made)
+        return self._kept(key, made)
 
-    def copied(self, call: Call, path: str) -> Call:
-        found = self.done.get(id(call))
+    def _copied(self, call: Call) -> Call:
+        found = self._done.get(id(call))
         if found is not None:
-            return found[1]
-        made = Call(
-            call.target,
-            [self.tree(each, join(path, index)) for index, each in enumerate(call.args)],
-            {name: self.tree(each, join(path, name)) for name, each in call.kwargs.items()},
-            call.partial,
-            call.origin,
-            dict(call.origins),
-            call.tag,
-        )
-        return self.kept(call, made)
+            return found
+        args = [self.tree(each) for each in call.args] if call.args else ()
+        kwargs = {name: self.tree(each) for name, each in call.kwargs.items()}
+        made = Call(call.target, args, kwargs, call.partial, call.origin, dict(call.origins or ()) or None, call.tag)
+        return self._kept(call, made)
 
-    def kept(self, key: Any, made: Call) -> Call:
+    def _kept(self, key: Any, made: Call) -> Call:
         """Take an earlier copy of the same node instead, unless one of the two was edited since."""
-        others = self.by_tag.setdefault(id(made.tag), [])
-        for other in others:
-            if _equal(other, made):
-                made = other
-                break
-        else:
-            others.append(made)
-        self.done[id(key)] = (key, made)
+        first = self._by_tag.setdefault(id(made.tag), made)
+        if first is not made:
+            others = self._apart.setdefault(id(made.tag), [first])
+            found = next((other for other in others if _equal(other, made)), None)
+            if found is None:
+                others.append(made)
+            else:
+                made = found
+        self._done[id(key)] = made
         return made
+
+
+_NUMBERS = frozenset({int, float, bool, type(None)})
 
 
 def _equal(one: Call, two: Call) -> bool:
@@ -210,7 +224,7 @@ class _Thawer:
         elif (kind is dict or kind is Group) and all(type(name) is str for name in tree):
             made = nodes.blank(nodes.LazyDict, key, parent)
             made.__dict__["_content"] = {name: self.node(each, name, made) for name, each in tree.items()}
-            made._mark.origins = dict(getattr(tree, "origins", {}))
+            made._mark.origins = dict(getattr(tree, "origins", None) or ())
         else:
             made = nodes.leaf(self.plain(tree), key, parent)
         return made  # type: ignore[no-any-return]
@@ -230,7 +244,7 @@ class _Thawer:
         found = self.done.get(id(call))
         if found is not None:
             return found
-        made = nodes.blank(LazyNode, None, None, Mark(call.tag, call.origin, dict(call.origins) or None))
+        made = nodes.blank(LazyNode, None, None, Mark(call.tag, call.origin, dict(call.origins or ())))
         content: dict[str, Any] = {TARGET: nodes.leaf(call.target, TARGET, made)}
         made.__dict__["_content"] = content
         if call.args:
@@ -241,6 +255,19 @@ class _Thawer:
             content[PARTIAL] = nodes.leaf(True, PARTIAL, made)
         self.done[id(call)] = made
         return made  # type: ignore[no-any-return]
+
+
+def set_at(holder: Tree, key: Any) -> Origin | None:
+    """Give where the value under a key was set, apart from where its holder was written."""
+    origins = holder.origins if type(holder) is Call or type(holder) is Group else None
+    return origins.get(key) if origins else None
+
+
+def note_origin(holder: Call | Group, key: Any, origin: Origin) -> None:
+    """Remember where the value under a key was set."""
+    if holder.origins is None:
+        holder.origins = {}
+    holder.origins[key] = origin
 
 
 def walk(tree: Tree, path: str = "") -> Iterator[tuple[str, Tree]]:

@@ -58,6 +58,8 @@ _STANDARD = frozenset(
     _YAML + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "binary", "timestamp")
 )
 
+_TEXT_TAG = f"{_YAML}str"
+
 Written = tuple[str, Any]
 """A tag and its content: text, a sequence, or a dict."""
 
@@ -131,8 +133,11 @@ class Reader:
         self._calls: dict[int, Call] = {}
         self._open: set[int] = set()
         self._standard = yaml.constructor.SafeConstructor()
+        self._named: dict[str, Any] = {}
 
     def value(self, node: yaml.Node) -> Any:
+        if node.tag == _TEXT_TAG:
+            return node.value
         if id(node) in self._open:
             raise self._error(node, "a value holds itself")
         self._open.add(id(node))
@@ -224,6 +229,11 @@ class Reader:
 
     def named(self, text: str, node: yaml.Node) -> Any:
         """Import what a text names."""
+        if text not in self._named:
+            self._named[text] = self._imported(text, node)
+        return self._named[text]
+
+    def _imported(self, text: str, node: yaml.Node) -> Any:
         from libbench.config.modules import plain_module
 
         module = text.rpartition(":")[0] or text

@@ -9,7 +9,7 @@ from inspect import Parameter
 from typing import Any
 
 from libbench.config.coercion import ABSENT, fitted
-from libbench.config.frozen import Call, Group, Tree, freeze, thaw
+from libbench.config.frozen import Call, Group, Tree, freeze, note_origin, thaw
 from libbench.config.interpolation import keys_of, step, value_at
 from libbench.config.places import Origin, join
 from libbench.config.signatures import shape_of, unknown
@@ -104,11 +104,11 @@ class _Override:
                 holder.kwargs[key] = value
             else:
                 holder.args[key] = value
-            holder.origins[key] = self.origin
+            note_origin(holder, key, self.origin)
         elif isinstance(holder, dict):
             holder[key] = value
             if isinstance(holder, Group):
-                holder.origins[key] = self.origin
+                note_origin(holder, key, self.origin)
         elif isinstance(holder, list):
             holder[key] = value
         elif isinstance(holder, tuple):
@@ -137,7 +137,7 @@ class _Override:
                 del holder.args[found[0]]
             else:
                 del holder.kwargs[found[0]]
-                holder.origins.pop(found[0], None)
+                (holder.origins or {}).pop(found[0], None)
         else:
             del holder[found[0]]
         return holder

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from libbench.config.frozen import Call, Group, Tree, children, freeze
+from libbench.config.frozen import Call, Group, Tree, children, freeze, set_at
 from libbench.config.interpolation import step, value_at
 from libbench.config.leaves import fingerprint, opaque_text
 from libbench.config.places import Origin
@@ -46,20 +46,22 @@ def digest(cfg: Any) -> str:
     It is the same in every process, and for the same file loaded anew. Where things were written does not enter.
     """
     state = hashlib.sha256()
-    for token in _tokens(freeze(cfg), {}):
+    for token in _tokens(freeze(cfg), {}, {}):
         state.update(token.encode("utf-8", "backslashreplace"))
         state.update(b"\0")
     return state.hexdigest()
 
 
-def _tokens(tree: Tree, numbers: dict[int, int]) -> Iterator[str]:
+def _tokens(tree: Tree, numbers: dict[int, int], targets: dict[int, str]) -> Iterator[str]:
     kind = type(tree)
     if kind is Call:
         if id(tree) in numbers:
             yield f"again {numbers[id(tree)]}"
             return
         numbers[id(tree)] = len(numbers)
-        yield f"call {_target(tree.target)} {tree.partial} {len(tree.args)} {len(tree.kwargs)}"
+        if id(tree.target) not in targets:
+            targets[id(tree.target)] = _target(tree.target)
+        yield f"call {targets[id(tree.target)]} {tree.partial} {len(tree.args)} {len(tree.kwargs)}"
     elif kind is list or kind is tuple or kind is dict or kind is Group:
         yield f"{'dict' if kind is Group else kind.__name__} {len(tree)}"
     else:
@@ -70,7 +72,7 @@ def _tokens(tree: Tree, numbers: dict[int, int]) -> Iterator[str]:
         pairs.sort(key=lambda pair: (type(pair[0]).__name__, str(pair[0])))
     for key, each in pairs:
         yield fingerprint(key)
-        yield from _tokens(each, numbers)
+        yield from _tokens(each, numbers, targets)
 
 
 def _target(target: Any) -> str:
@@ -90,16 +92,16 @@ def origin_at(tree: Tree, keys: list[Any]) -> Origin | None:
         found = step(tree, key)
         if found is None:
             return None
-        set_at = tree.origins.get(found[0]) if type(tree) in (Call, Group) else None
+        here = set_at(tree, found[0])
         tree = value_at(tree, found[0])
-        best = origin_below(tree, set_at, best)
+        best = origin_below(tree, here, best)
     return best
 
 
-def origin_below(value: Tree, set_at: Origin | None, above: Origin | None) -> Origin | None:
+def origin_below(value: Tree, here: Origin | None, above: Origin | None) -> Origin | None:
     """Give the origin of a value: where its key was set, where its call was written, or what is above it."""
-    if set_at is not None and set_at.file is None:
-        return set_at
+    if here is not None and here.file is None:
+        return here
     if type(value) is Call and value.origin is not None:
         return value.origin
-    return set_at or above
+    return here or above

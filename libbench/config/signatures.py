@@ -25,12 +25,14 @@ class Shape:
         placed: the parameters that a position reaches, in order.
         open: whether any other keyword is accepted too; always so where no signature can be read.
         variadic: whether any number of positions is accepted.
+        required: the parameters without a default.
     """
 
     named: Mapping[str, Parameter]
     placed: tuple[Parameter, ...]
     open: bool
     variadic: bool
+    required: frozenset[str] = frozenset()
 
     def names_for(self, count: int) -> list[str] | None:
         """Name the first `count` positions; None when a keyword cannot reach all of them."""
@@ -73,6 +75,9 @@ def _read(target: Callable[..., Any]) -> Shape:
         tuple(each for each in parameters if each.kind in _PLACED),
         open=Parameter.VAR_KEYWORD in kinds or _wrapper_is_open(target),
         variadic=Parameter.VAR_POSITIONAL in kinds,
+        required=frozenset(
+            each.name for each in parameters if each.kind in (*_PLACED, *_NAMED) and each.default is Parameter.empty
+        ),
     )
 
 

@@ -59,7 +59,7 @@ def seconds(value: float | None) -> str:
         return "0 s"
     for below, factor, unit in _TIMES:
         if abs(float(f"{value:.2e}")) < below:
-            return f"{significant(value * factor, 3)} {unit}"
+            return f"{figure(value * factor)} {unit}"
     return f"{figure(value / 3600)} h"
 
 
@@ -78,7 +78,7 @@ def nbytes(value: int | None) -> str:
 def ratio(value: float, low: float | None = None, high: float | None = None) -> tuple[str, str, str]:
     """Give a ratio and the ends of its interval with as many decimals as the interval deserves."""
     given = [x for x in (value, low, high) if x is not None]
-    if not all(math.isfinite(x) and x > 0 for x in given):
+    if not all(1e-4 <= x < 1e6 for x in given):
         return figure(value), figure(low), figure(high)
     size = math.floor(math.log10(value))
     least = min(2, 2 - size) if size >= 0 else 1 - size

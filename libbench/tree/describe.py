@@ -117,6 +117,8 @@ class Description:
             leaf = self._take(value)
         except torch.OutOfMemoryError:
             raise
+        except LeafError as error:
+            return _opaque(value, str(error))
         except Exception as error:  # a tensor subclass may refuse anything
             return _opaque(value, f"its values cannot be read: {type(error).__name__}: {error}")
         node.update(shape=list(leaf.shape), layout=_layout(leaf))

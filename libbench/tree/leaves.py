@@ -46,6 +46,8 @@ def kept(tensor: torch.Tensor, *, copy: bool) -> torch.Tensor:
     if here.layout is not torch.strided:
         return here.clone() if copy else here
     here = here.resolve_conj().resolve_neg()
+    if here._is_zerotensor():  # it has no memory, only the promise of zeros
+        return torch.zeros_like(here)
     return _clone(here) if copy and here.data_ptr() == tensor.data_ptr() else here
 
 
