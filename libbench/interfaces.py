@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from libbench.compare.metrics import judge_metrics
+from libbench.judge import judge_metrics
 from libbench.findings import MetricReport
 from libbench.job import Job
 from libbench.result import CompileFacts, Evaluation, Measurement, Output, Preparation, Stage

@@ -4,6 +4,8 @@ import os
 import tempfile
 from pathlib import Path
 
+import hypothesis
+
 # More threads than one are slower, and far less steady, where other work is going on.
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -19,3 +21,9 @@ def _own_folder() -> Path:
 
 # One model is compiled once for all tests, and not again in the next run.
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(_own_folder() / "inductor"))
+
+# A busy machine makes an example slow, not wrong.
+hypothesis.settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("unhurried")

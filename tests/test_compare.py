@@ -269,6 +269,30 @@ def test_a_sparse_zero_that_is_stored_changes_nothing():
     assert compare(x(1, 0, 0).to_sparse(), stored).verdict == "same"
 
 
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0), (2**31, 2**31)])
+def test_sparse_tensors_of_unusual_sizes_are_compared(shape):
+    places = torch.zeros(len(shape), 0 if 0 in shape else 1, dtype=torch.int64)
+    values = torch.ones(places.shape[1])
+    reference, target = (
+        torch.sparse_coo_tensor(places, side, shape, check_invariants=True) for side in (values, values * 2)
+    )
+
+    assert compare(reference, reference.clone()).verdict == "same"
+    assert compare(reference, target).verdict == ("same" if 0 in shape else "different")
+
+
+def test_nested_tensors_are_compared_piece_by_piece():
+    def nested(value):
+        return quietly(lambda: torch.nested.nested_tensor([torch.ones(2), torch.tensor([1, 1, value])]))
+
+    assert compare(nested(1.0), nested(1.0)).verdict == "same"
+    assert [leaf.path for leaf in compare(nested(1.0), nested(2.0)).leaves if leaf.verdict == "different"] == ["1"]
+
+
+def test_models_returned_as_outputs_are_compared_by_their_weights():
+    assert compare(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)).verdict == "different"
+
+
 def test_sparse_and_dense_are_different_structures():
     leaf = only_leaf(torch.eye(3).to_sparse(), torch.eye(3))
 
@@ -322,6 +346,9 @@ def test_a_tensor_without_values_is_unjudged(dtype):
         (np.array(["a"]), np.array(["b"]), "different"),
         (np.array(["a", None], dtype=object), np.array(["a", None], dtype=object), "same"),
         (object(), object(), "unjudged"),
+        (lambda: 1, lambda: 1, "unjudged"),
+        (len, len, "same"),
+        (int, str, "different"),
         (object(), 3, "different"),
         ({}, {}, "unjudged"),
         ([], [x(1)], "different"),
@@ -581,3 +608,21 @@ def test_comparing_changes_neither_side():
 
     assert torch.equal(target, before[1])
     assert torch.allclose(reference, before[0], rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", EVERY_FLOAT)
+@pytest.mark.parametrize("size", [1, 5000])
+def test_the_default_tolerance_is_level_minus_5(dtype, size):
+    rtol, atol = torch.testing._comparison.default_tolerances(dtype)
+    reference = torch.zeros(size, dtype=torch.float64)
+
+    assert only_leaf(reference.to(dtype), (reference + atol).to(dtype)).level == pytest.approx(-5, abs=0.01)
+    leaf = only_leaf(reference.to(dtype), reference.to(dtype))
+    assert (leaf.rtol, leaf.atol) == (rtol, atol)
+
+
+def test_a_level_takes_the_size_of_the_reference_into_account():
+    leaf = only_leaf(x(1e6, 1), x(1e6 + 1, 1))
+
+    assert 10**leaf.level + 10 ** (1.1772 * leaf.level) * 1e6 == pytest.approx(1)
+    assert leaf.level < -4

@@ -172,3 +172,40 @@ def test_integers_are_compared_as_python_compares_them(pairs):
 
     assert leaf.mismatches == sum(r != t for r, t in pairs)
     assert leaf.max_abs.value == max(abs(r - t) for r, t in pairs)
+
+
+tree = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.lists(st.floats(width=32), max_size=3).map(torch.tensor)
+    | st.lists(st.integers(0, 9), max_size=3).map(torch.tensor),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=2) | st.integers(0, 3), inner, max_size=3)
+        | st.tuples(inner, inner)
+    ),
+    max_leaves=10,
+)
+
+
+@settings(deadline=None)
+@given(tree)
+def test_any_nesting_is_the_same_as_itself(value):
+    report = compare(value, value)
+
+    assert report.verdict == ("same" if report.leaves else "unjudged")
+    assert not report.reasons
+    assert not report.notes
+
+
+@settings(deadline=None)
+@given(tree, tree)
+def test_any_two_nestings_can_be_compared_and_the_verdict_has_no_sides(left, right):
+    report, back = compare(left, right, Tolerance(rtol=0, atol=0)), compare(right, left, Tolerance(rtol=0, atol=0))
+
+    assert report.verdict == back.verdict
+    assert sorted(leaf.path for leaf in report.leaves) == sorted(leaf.path for leaf in back.leaves)
+    assert all(leaf.reasons for leaf in report.leaves if leaf.verdict != "same")

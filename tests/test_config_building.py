@@ -1,8 +1,9 @@
 """Building: plain values out, one instance per node, and errors that say where."""
 
+import copy
 import functools
 import os
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace as NS
@@ -13,8 +14,10 @@ from omegaconf import OmegaConf
 from torch import nn
 
 from libbench.config import LazyCall as L
-from libbench.config import built_at, digest, freeze, instantiate, validate
+from libbench.config import built_at, digest, freeze, from_text, instantiate, to_text, validate
 from libbench.errors import ConfigError
+
+Point = namedtuple("Point", "x y")
 
 
 class A(NS):
@@ -154,6 +157,17 @@ def test_leaves_are_handed_over_as_they_are():
     assert (built["d"], built["e"], built["m"]) == (torch.float16, torch.device("cpu"), Color.RED)
     assert built["f"] is call
     assert built["c"] is A
+
+
+def test_calls_in_an_ordered_dict_and_in_a_named_tuple_are_built():
+    layers = OrderedDict(first=L(nn.Identity)(), second=L(nn.Linear)(1, 2))
+    cfg = L(NS)(net=L(nn.Sequential)(layers), point=Point(L(A)(n=1), 2), plain=OrderedDict(a=1))
+
+    for built in (instantiate(cfg), instantiate(copy.deepcopy(cfg)), instantiate(from_text(to_text(cfg)))):
+        assert [name for name, _ in built.net.named_children()] == ["first", "second"]
+        assert built.point == Point(A(n=1), 2)
+        assert type(built.point) is Point
+        assert built.plain == OrderedDict(a=1)
 
 
 def test_building_changes_nothing_and_builds_anew_each_time():

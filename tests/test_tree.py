@@ -289,6 +289,16 @@ def test_any_numpy_array_can_be_described_and_saved(array, tmp_path):
     assert load_snapshot(tmp_path, 0).structure == taken.structure
 
 
+def test_private_attributes_count_only_where_they_hold_tensors():
+    cache = Cache()
+    cache._values = {"k": torch.ones(1)}
+
+    keys = [key for key, _ in snapshot(cache).structure["items"]]
+
+    assert keys == ["layers", "owner", "_values"]
+    assert list(snapshot(torch.nn.Linear(2, 2)).leaves) == ["_parameters.weight", "_parameters.bias"]
+
+
 def test_what_cannot_be_read_is_opaque_and_says_why():
     class Hostile(collections.UserDict):
         def items(self):

@@ -1,6 +1,6 @@
 """Are two nested outputs the same, and if not, where and by how much?"""
 
-from libbench.compare.metrics import judge_metrics
 from libbench.compare.outputs import OutputComparison, compare
 
-__all__ = ["OutputComparison", "compare", "judge_metrics"]
+
+__all__ = ["OutputComparison", "compare"]

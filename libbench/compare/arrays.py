@@ -130,6 +130,8 @@ def _stored(
 ) -> tuple[torch.Tensor, torch.Tensor, Place]:
     """Give the values of two sparse tensors at every place that either of them stores; a place not stored is 0."""
     sides = [_as_coo(side) for side in (reference, target)]
+    if not sides[0].sparse_dim() or 0 in reference.shape:
+        return sides[0].to_dense(), sides[1].to_dense(), Place(tuple(reference.shape), indices)
     stored, inverse = torch.unique(torch.cat([side.indices() for side in sides], dim=1), dim=1, return_inverse=True)
     place = SparsePlace(tuple(reference.shape), indices, stored)
     count = sides[0].indices().shape[1]

@@ -9,7 +9,8 @@ from libbench.config.calls import LazyCall, clone
 from libbench.config.checking import validate
 from libbench.config.differences import Change, difference
 from libbench.config.files import LazyConfig, load_saved
-from libbench.config.frozen import Call, freeze, thaw, walk
+from libbench.config.freezing import freeze, thaw
+from libbench.config.frozen import Call, walk
 from libbench.config.nodes import LazyNode
 from libbench.config.saving import from_text, to_text
 from libbench.config.showing import digest, origin, show

@@ -9,7 +9,8 @@ from typing import Any
 from omegaconf.base import Node
 
 from libbench.config.checking import checked_target, is_right
-from libbench.config.frozen import Call, Freezer, Group, Tree, freeze
+from libbench.config.freezing import Freezer, freeze
+from libbench.config.frozen import Call, Group, Tree
 from libbench.config.interpolation import Resolver, value_at
 from libbench.config.places import told
 from libbench.config.targets import target_text

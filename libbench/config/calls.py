@@ -8,7 +8,8 @@ from typing import Any
 
 from omegaconf.base import Box, Node
 
-from libbench.config.nodes import ARGS, PARTIAL, TARGET, LazyNode, Mark, Tag, blank, leaf, wrap
+from libbench.config.frozen import Tag
+from libbench.config.nodes import ARGS, PARTIAL, TARGET, LazyNode, Mark, blank, leaf, wrap
 from libbench.config.places import Origin, caller, told
 from libbench.config.signatures import shape_of, unknown
 from libbench.config.targets import target_text

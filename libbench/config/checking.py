@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from libbench.config.frozen import Call, Tree, children, freeze, set_at
+from libbench.config.freezing import freeze
+from libbench.config.frozen import Call, Tree, children, set_at
 from libbench.config.interpolation import Resolver, is_interpolation
 from libbench.config.places import join, told
 from libbench.config.signatures import shape_of, unknown

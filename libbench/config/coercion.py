@@ -85,7 +85,7 @@ def _like(value: Any, raw: str, present: Any, where: str) -> Any:
             return _merged(value, present)
     elif kind is Call:
         if isinstance(value, dict) and "_target_" in value:
-            from libbench.config.frozen import freeze
+            from libbench.config.freezing import freeze
 
             return freeze(value)
         raise ConfigError(f"a call is there; set its parameters one by one, or null, got {raw!r}{where}")

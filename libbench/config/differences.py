@@ -7,7 +7,8 @@ from inspect import Parameter
 from typing import Any, Literal
 
 from libbench.config.alignment import aligned
-from libbench.config.frozen import Call, Group, Tree, freeze, set_at
+from libbench.config.freezing import freeze
+from libbench.config.frozen import Call, Group, Tree, set_at
 from libbench.config.leaves import fingerprint, same_leaf
 from libbench.config.places import Origin, join
 from libbench.config.showing import origin_below, show

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from libbench.config import calls, modules, nodes
-from libbench.config.frozen import freeze
+from libbench.config.freezing import freeze
 from libbench.config.nodes import LazyDict
 from libbench.config.overriding import overridden
 from libbench.config.places import short

@@ -107,7 +107,7 @@ def _called(name: str, args: tuple[Any, ...], args_str: tuple[str, ...], root: T
     resolver = OmegaConf._get_resolver(name)
     if resolver is None:
         raise ConfigError(f"no resolver is registered as {name!r}")
-    from libbench.config.frozen import thaw
+    from libbench.config.freezing import thaw
 
     cfg = thaw(root)
     if not OmegaConf.is_config(cfg):

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from types import CodeType, FunctionType
 from typing import Any
 
+from libbench.config.frozen import Call
 from libbench.config.places import short
 from libbench.config.targets import target_key
 
@@ -140,23 +141,17 @@ def _call(value: Any, inner: Callable[[Any], str]) -> str:
     return f"{inner(value.target)}{inner(value.args)}{inner(value.kwargs)}{value.partial}"
 
 
-def _kinds() -> list[tuple[Any, Callable[[Any, Callable[[Any], str]], str]]]:
-    from libbench.config.frozen import Call
-
-    return [
-        (Call, _call),
-        (Enum, _enum),
-        (PurePath, _path),
-        (set | frozenset, _unordered),
-        (list | tuple, _ordered),
-        (dict, _items),
-        (functools.partial, _partial),
-        (_Tensor, _tensor),
-        (_Array, _array),
-    ]
-
-
-_KINDS = _kinds()
+_KINDS: tuple[tuple[Any, Callable[[Any, Callable[[Any], str]], str]], ...] = (
+    (Call, _call),
+    (Enum, _enum),
+    (PurePath, _path),
+    (set | frozenset, _unordered),
+    (list | tuple, _ordered),
+    (dict, _items),
+    (functools.partial, _partial),
+    (_Tensor, _tensor),
+    (_Array, _array),
+)
 
 
 def opaque_text(value: object) -> str:

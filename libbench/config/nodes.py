@@ -8,13 +8,15 @@ in; and a `LazyNode` refuses a parameter that its target does not have, on the l
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from omegaconf import AnyNode, DictConfig, ListConfig
 from omegaconf.base import Box, ContainerMetadata, Metadata, Node
 from omegaconf.errors import ReadonlyConfigError
 
+from libbench.config.frozen import Tag
 from libbench.config.places import Origin, caller, told
 from libbench.config.signatures import shape_of, unknown
 from libbench.errors import ConfigError
@@ -22,12 +24,6 @@ from libbench.errors import ConfigError
 TARGET, ARGS, PARTIAL = "_target_", "_args_", "_partial_"
 SPECIAL = frozenset({TARGET, ARGS, PARTIAL, "_recursive_", "_convert_"})
 """Keys of a node that are not parameters of its target; the last two are read and ignored, as Hydra writes them."""
-
-
-class Tag:
-    """The identity of a node: two nodes with one tag and equal content are one instance when built."""
-
-    __slots__ = ()
 
 
 class Mark:
@@ -262,11 +258,21 @@ def _wrapped_dict(value: Any, key: Any, parent: Any) -> LazyDict:
 
 def owned(value: Any) -> Any:
     """Copy the tuples, lists and dicts of a value, so that no later change of the user's own reaches the config."""
+    return mapped(value, owned)
+
+
+def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+    """Rebuild a tuple (named or not), list, dict or `OrderedDict` from what `function` gives for its items.
+
+    Every other object comes back as it is.
+    """
     kind = type(value)
     if kind is tuple or kind is list:
-        return kind(owned(each) for each in value)
-    if kind is dict:
-        return {key: owned(each) for key, each in value.items()}
+        return kind([function(each) for each in value])
+    if kind is dict or kind is OrderedDict:
+        return kind((key, function(each)) for key, each in value.items())
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return tuple.__new__(kind, [function(each) for each in value])
     return value
 
 
@@ -275,8 +281,6 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
     kind = type(value)
     if kind in SCALARS:
         return value
-    if kind is tuple or kind is list:
-        return kind(_copied(each, memo) for each in value)
-    if kind is dict:
-        return {key: _copied(each, memo) for key, each in value.items()}
-    return copy.deepcopy(value, memo) if isinstance(value, Node) else value
+    if isinstance(value, Node):
+        return copy.deepcopy(value, memo)
+    return mapped(value, lambda each: _copied(each, memo))

@@ -9,7 +9,8 @@ from inspect import Parameter
 from typing import Any
 
 from libbench.config.coercion import ABSENT, fitted
-from libbench.config.frozen import Call, Group, Tree, freeze, note_origin, thaw
+from libbench.config.freezing import freeze, thaw
+from libbench.config.frozen import Call, Group, Tree, note_origin
 from libbench.config.interpolation import keys_of, step, value_at
 from libbench.config.places import Origin, join
 from libbench.config.signatures import shape_of, unknown
@@ -103,7 +104,7 @@ class _Override:
             if isinstance(key, str):
                 holder.kwargs[key] = value
             else:
-                holder.args[key] = value
+                holder.args = [*holder.args[:key], value, *holder.args[key + 1 :]]
             note_origin(holder, key, self.origin)
         elif isinstance(holder, dict):
             holder[key] = value
@@ -134,7 +135,7 @@ class _Override:
             return (*holder[: found[0]], *holder[found[0] + 1 :])
         if type(holder) is Call:
             if isinstance(found[0], int):
-                del holder.args[found[0]]
+                holder.args = [*holder.args[: found[0]], *holder.args[found[0] + 1 :]]
             else:
                 del holder.kwargs[found[0]]
                 (holder.origins or {}).pop(found[0], None)

@@ -11,10 +11,12 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from libbench.config.frozen import Call, freeze, thaw
-from libbench.config.kinds import PLAIN, Reader, Unsavable, writer_of
+from libbench.config.freezing import freeze, thaw
+from libbench.config.frozen import Call
+from libbench.config.kinds import PLAIN, Unsavable, writer_of
 from libbench.config.leaves import opaque_text
 from libbench.config.places import join
+from libbench.config.reading import Reader
 from libbench.config.targets import target_key
 from libbench.errors import ConfigError
 

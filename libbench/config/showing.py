@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from libbench.config.frozen import Call, Group, Tree, children, freeze, set_at
+from libbench.config.freezing import freeze
+from libbench.config.frozen import Call, Group, Tree, children, set_at
 from libbench.config.interpolation import step, value_at
 from libbench.config.leaves import fingerprint, opaque_text
 from libbench.config.places import Origin

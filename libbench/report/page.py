@@ -147,7 +147,7 @@ def _fitted(
     columns: Sequence[Column], rows: Sequence[Sequence[tuple[str, Tone]]], width: int
 ) -> tuple[list[int], list[int]]:
     """Give the columns that are kept and their widths: shorten a little, then drop columns, then shorten more."""
-    natural = _widths(columns, rows)
+    natural = dict(enumerate(_widths(columns, rows)))
     kept = list(range(len(columns)))
     while True:
         room = width - _GAP * (len(kept) - 1)
@@ -157,7 +157,10 @@ def _fitted(
             break
         kept.remove(max(droppable, key=lambda i: columns[i].drop))
     hard = {i: natural[i] if columns[i].least is None else _NARROWEST_COLUMN for i in kept}
-    return kept, list(_shrunk([found.get(i, 0) for i in range(len(columns))], hard, room).values())
+    # A number without sense may be longer than any that has one: then even what is kept whole gives way.
+    for least in (hard, dict.fromkeys(kept, _NARROWEST_COLUMN)):
+        found = _shrunk(found, least, room)
+    return kept, list(found.values())
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[tuple[str, Tone]]]) -> list[int]:
@@ -165,7 +168,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[tuple[str, Tone]]
     return [max([column.wide, cell_len(column.head), *each]) for column, each in zip(columns, cells, strict=True)]
 
 
-def _shrunk(widths: Sequence[int], least: Mapping[int, int], room: int) -> dict[int, int]:
+def _shrunk(widths: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
     """Take what is too much from the widest columns that may be shortened."""
     found = {i: widths[i] for i in least}
     while sum(found.values()) > room:

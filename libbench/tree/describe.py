@@ -50,7 +50,7 @@ _CONSTANTS = (
     np.datetime64,
     np.timedelta64,
 )
-_NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType)
+_NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 _PRIMITIVE_KEYS = (bool, float, complex, bytes, type(None), torch.dtype, enum.Enum)
 
 
@@ -99,7 +99,13 @@ class Description:
         if found is None:
             return _opaque(value, "a kind of object that cannot be looked into")
         kind, entries = found
-        return self._items({"kind": kind, "class": class_name(value)}, entries, path)
+        node = self._items({"kind": kind, "class": class_name(value)}, entries, path)
+        if kind == "object":
+            # Private attributes are bookkeeping (locks, counters, hooks), unless they hold tensors or there are no
+            # others.
+            shown = [item for item in node["items"] if not item[0].startswith("_") or _holds_leaf(item[1])]
+            node["items"] = shown or node["items"]
+        return node
 
     def _items(self, node: Node, entries: Items, path: str) -> Node:
         items = []
@@ -192,7 +198,9 @@ def _plain(value: Any) -> Node | None:
     if isinstance(value, _CONSTANTS):
         return {"kind": "constant", "class": name, "value": str(value)}
     if isinstance(value, _NAMED):
-        named = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+        named = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+        if "<" in named:  # what was made inside a function has values that its name does not tell
+            return _opaque(value, "a function or class without a name of its own")
         return {"kind": "constant", "class": name, "value": f"{getattr(value, '__module__', '')}.{named}"}
     return None
 
@@ -228,9 +236,11 @@ def _attributes(value: Any) -> list[tuple[str, Any]] | None:
         for name in (slots,) if isinstance(slots, str) else slots:
             if not name.startswith("__") and hasattr(value, name):
                 held.setdefault(name, getattr(value, name))
-    # Private attributes are bookkeeping (locks, counters, hooks), unless an object has nothing else to show.
-    public = [(name, item) for name, item in held.items() if not name.startswith("_")]
-    return public or list(held.items()) or None
+    return list(held.items()) or None
+
+
+def _holds_leaf(node: Node) -> bool:
+    return "path" in node or any(_holds_leaf(child) for _, child in node.get("items", ()))
 
 
 def _key(raw: Any, position: int) -> Any:

@@ -48,7 +48,8 @@ def save_snapshot(snapshot: Snapshot, folder: str | os.PathLike[str], number: in
         SnapshotError: a file cannot be written; the text names it.
     """
     pieces: dict[str, torch.Tensor] = {}
-    forms = {path: _pack(path, leaf, pieces) for path, leaf in snapshot.leaves.items()}
+    memories: set[int] = set()
+    forms = {path: _pack(path, leaf, pieces, memories) for path, leaf in snapshot.leaves.items()}
     text = json.dumps({"format": _FORMAT, "structure": snapshot.structure, "leaves": forms}, allow_nan=False)
     target = _target(folder, number)
     # The JSON comes last: where it stands, the tensors stand too.
@@ -97,8 +98,11 @@ def _replace(path: Path, write: Any) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _pack(path: str, leaf: torch.Tensor, pieces: dict[str, torch.Tensor]) -> dict[str, Any]:
-    """Put the parts of a leaf among the pieces of the file and give what is needed to put it together again."""
+def _pack(path: str, leaf: torch.Tensor, pieces: dict[str, torch.Tensor], memories: set[int]) -> dict[str, Any]:
+    """Put the parts of a leaf among the pieces of the file and give what is needed to put it together again.
+
+    `memories` are those of the pieces so far; the file format refuses two pieces that share one.
+    """
     form: dict[str, Any] = {"dtype": _name(leaf.dtype), "shape": list(leaf.shape), "parts": {}}
     form["layout"] = "meta" if leaf.is_meta else _name(leaf.layout)
     if leaf.is_quantized:
@@ -113,8 +117,9 @@ def _pack(path: str, leaf: torch.Tensor, pieces: dict[str, torch.Tensor]) -> dic
             key += "'"
         form["parts"][part] = {"key": key, "dtype": _name(values.dtype), "shape": list(values.shape)}
         held = _storable(values)
-        shared = {piece.untyped_storage().data_ptr() for piece in pieces.values()}
-        pieces[key] = held.clone() if held.untyped_storage().data_ptr() in shared else held
+        memory = held.untyped_storage().data_ptr()
+        pieces[key] = held.clone() if memory in memories else held
+        memories.add(memory)
     return form
 
 

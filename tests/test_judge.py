@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from libbench.compare import judge_metrics
+from libbench.judge import judge_metrics
 from libbench.settings import Tolerance
 
 
