@@ -394,8 +394,17 @@ def test_origins_follow_imports_and_edits(write, tmp_path, monkeypatch):
     assert {path: origin(cfg, path) for path in wanted} == wanted
 
 
+def test_every_exported_name_is_there_and_has_a_docstring():
+    import libbench.config
+
+    assert [name for name in libbench.config.__all__ if not getattr(libbench.config, name).__doc__] == []
+    assert sorted(libbench.config.__all__) == sorted(libbench.config._HOME)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = libbench.config.nothing
+
+
 def test_importing_the_layer_imports_neither_torch_nor_hydra():
-    code = "import sys, libbench.config; print([m for m in ('torch', 'hydra', 'numpy') if m in sys.modules])"
+    code = "import sys; from libbench.config import *; print([m for m in ('torch', 'hydra', 'numpy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"

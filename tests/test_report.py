@@ -2,6 +2,8 @@ import dataclasses
 import math
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from report_records import (
     CHANGE,
     comparison,
@@ -17,6 +19,8 @@ from report_records import (
 )
 from rich.cells import cell_len
 
+import libbench.job
+from libbench.config.places import short
 from libbench.findings import Extreme, OutputsReport
 from libbench.report.text import headline, render, render_many, render_result
 from libbench.result import Comparison, CompileFacts, Evaluation, Failure, Result
@@ -280,6 +284,23 @@ def test_the_config_difference_has_its_values_and_where_they_were_written():
     assert "eager.py:7, inductor.py:4" in text
 
 
+def test_a_line_of_the_sides_own_config_is_named_by_its_file_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    job = dataclasses.replace(side().job, file=str(tmp_path / "configs" / "a.py"))
+    change = dataclasses.replace(CHANGE, reference_origin="configs/a.py:3", target_origin="configs/common/b.py:4")
+
+    text = render(comparison(reference=side(job=job), changes=(change,)))
+
+    assert "reference    configs/a.py\n" in text
+    assert "  a.py:3, configs/common/b.py:4\n" in text
+
+
+def test_a_part_that_no_config_names_is_called_a_default():
+    change = dataclasses.replace(CHANGE, reference_origin=f"{short(libbench.job.__file__)}:140")
+
+    assert "default, inductor.py:4" in render(comparison(changes=(change,)))
+
+
 def test_a_change_that_does_not_count_is_shown_only_when_all_is_asked_for():
     change = dataclasses.replace(CHANGE, kind="default", path="compiler.mode", counted=False)
 
@@ -345,7 +366,7 @@ def test_metrics_that_are_judged_apart_never_look_alike():
 
     assert "0.1234561" in text
     assert "0.1234562" in text
-    assert "1 of 1 differ" in text
+    assert "1 of 1 differs" in text
 
 
 def test_the_references_metrics_are_there_when_the_target_failed():
@@ -495,3 +516,23 @@ def test_one_side_that_failed_says_where(verbose):
 
     assert text.startswith("FAILED in evaluate: ValueError: no weights\n")
     assert max(map(cell_len, text.splitlines())) <= 100
+
+
+RESULTS = st.builds(
+    Result, environment=st.dictionaries(st.text(), st.none() | st.integers() | st.text()),
+    preparation=..., evaluation=..., timings=..., failure=...,
+)  # fmt: skip
+COMPARISONS = st.builds(
+    Comparison, reference=RESULTS, target=RESULTS, changes=..., checks=..., inputs=..., outputs=..., metrics=...,
+    measurements=..., speedups=..., notes=..., seconds=..., complete=...,
+)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(COMPARISONS, st.booleans(), st.integers(80, 120))
+def test_whatever_the_records_hold_can_be_rendered_within_the_width(made, verbose, width):
+    texts = [render(made, verbose=verbose, width=width), render_many([made, made], width=width)]
+    texts.append(render_result(made.reference, verbose=verbose, width=width))
+
+    assert max(cell_len(line) for text in texts for line in text.splitlines()) <= width
+    assert "\n" not in headline(made)

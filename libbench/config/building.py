@@ -57,7 +57,7 @@ def instantiate_parts(cfg: Any, names: Iterable[str]) -> dict[str, Any]:
     """
     tree = freeze(cfg)
     builder = _Builder(tree)
-    return {name: builder.value(tree[name], (name,)) for name in names if name in tree}
+    return {name: builder.value(tree[name], ((), name)) for name in names if name in tree}
 
 
 def built_at(error: BaseException) -> str | None:

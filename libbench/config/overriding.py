@@ -85,6 +85,10 @@ class _Override:
             return holder if after is inner and found is not None else self.put(holder, here, after, path)
         if self.deletes:
             return self.deleted(holder, key, found, path)
+        if type(holder) is Call and key == "_target_":
+            holder.target = self.target()
+            note_origin(holder, key, self.origin)
+            return holder
         if found is None:
             present = self.absent(holder, key, path)
             found = self.step(holder, key)
@@ -93,6 +97,14 @@ class _Override:
         parameter = _parameter(holder, key)
         value = fitted(self.value, self.raw, present, parameter, self.where(join(path, key)))
         return self.put(holder, found[0] if found is not None else key, value, path)
+
+    def target(self) -> str:
+        """Give the value as a target that can be imported."""
+        try:
+            callable_target(str(self.value))
+        except ConfigError as error:
+            raise ConfigError(f"{error}{self.where('')}") from error
+        return str(self.value)
 
     def step(self, holder: Tree, key: str) -> tuple[Any] | None:
         if _is_record(holder):

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from types import CodeType, FrameType
 
-_INSIDE = ("libbench.config", "omegaconf", "copy", "pickle", "_pickle", "collections.abc", "_collections_abc")
+_INSIDE = frozenset({"libbench.config", "omegaconf", "copy", "pickle", "collections.abc", "_collections_abc"})
+_BELOW = ("libbench.config.", "omegaconf.")
 
 
 class Origin:
@@ -57,7 +58,8 @@ def caller() -> Origin | None:
     """Give the place of the innermost statement that is not part of the config layer or of OmegaConf."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(_INSIDE):
+        name = frame.f_globals.get("__name__", "")
+        if not (name in _INSIDE or name.startswith(_BELOW)):
             return Origin(frame.f_code, frame.f_lasti)
         frame = frame.f_back
     return None

@@ -9,7 +9,7 @@ from libbench.findings import LeafReport, OutputsReport
 from libbench.report.compared import extreme_text, shape_text
 from libbench.report.headline import LONGEST
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import apart, cut, figure, listed, nbytes, one_line, plural, seconds, side_name, span
+from libbench.report.words import apart, cut, differ, figure, listed, nbytes, one_line, plural, seconds, side_name, span
 from libbench.result import Comparison, Failure, Measurement, Result
 
 _ROWS = (Column("", least=16), Column("reference", least=20), Column("target", least=20))
@@ -41,22 +41,22 @@ def write_environment(page: Page, comparison: Comparison, verbose: bool) -> None
     """Write what differs between the sides' environments; all of both under --verbose."""
     sides = [dict(_flat(side.environment)) for side in (comparison.reference, comparison.target)]
     names = list(dict.fromkeys([*sides[0], *sides[1]]))
-    differ = [name for name in names if sides[0].get(name) != sides[1].get(name) and name not in _PASSING]
+    others = [name for name in names if sides[0].get(name) != sides[1].get(name) and name not in _PASSING]
     if not all(sides):
-        differ = []
-    if not differ and not (verbose and names):
+        others = []
+    if not others and not (verbose and names):
         return
-    if differ:
-        page.entry("environment", f"{listed(differ)} {'differ' if len(differ) > 1 else 'differs'}", "warn")
+    if others:
+        page.entry("environment", f"{listed(others)} {differ(len(others))}", "warn")
     else:
         page.entry("environment", "the same on both sides" if all(sides) else "")
-    shown = names if verbose else differ
-    if not differ:
+    shown = names if verbose else others
+    if not others:
         known = sides[0] or sides[1]
         page.table(_ROWS[:2], [[name, known[name]] for name in shown], heads=False)
         return
     rows: list[list[Cell]] = [
-        [name, sides[0].get(name, "-"), sides[1].get(name, "-") if name in differ else ("the same", "dim")]
+        [name, sides[0].get(name, "-"), sides[1].get(name, "-") if name in others else ("the same", "dim")]
         for name in shown
     ]
     page.table(_ROWS, rows)

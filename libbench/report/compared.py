@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.cells import cell_len
 
@@ -12,7 +13,7 @@ from libbench.config import Change
 from libbench.config.places import short
 from libbench.findings import Extreme, LeafReport, MetricReport, OutputsReport
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, shorten
+from libbench.report.words import Tone, apart, cut, differ, figure, listed, one_line, plural, shorten
 from libbench.result import Comparison, Verdict
 
 MOST_LEAVES = 10
@@ -50,18 +51,21 @@ _METRICS = (
 )
 
 
-def write_config(page: Page, changes: Sequence[Change], verbose: bool) -> None:
+def write_config(page: Page, comparison: Comparison, verbose: bool) -> None:
     """Write one entry for each counted change; under --verbose also what does not count."""
+    changes = comparison.changes
     counted = [change for change in changes if change.counted]
     parts = {change.part for change in counted}
     own = sorted(one_line(part) for part in parts if part not in job.PARTS)
     here = len(parts) - len(own)
-    text = f"{here} of {len(job.PARTS)} parts {'differs' if here == 1 else 'differ'}" if counted else "no difference"
+    text = f"{here} of {len(job.PARTS)} parts {differ(here)}" if counted else "no difference"
     page.entry("config", text + (f", and {listed(own)} of the config's own names" if own else ""))
     shown = list(changes) if verbose else counted[:MOST_CHANGES]
     wide = max((cell_len(_change_head(change)) for change in shown), default=0)
     for change in shown:
-        _write_change(page, change, min(wide, 32))
+        ours = _place(change.reference_origin, comparison.reference.job.file)
+        theirs = _place(change.target_origin, comparison.target.job.file)
+        _write_change(page, change, (ours, theirs), min(wide, 32))
     if len(counted) > len(shown):
         page.item(f"and {plural(len(counted) - len(shown), 'more difference')} (--verbose)", "dim")
 
@@ -70,11 +74,10 @@ def _change_head(change: Change) -> str:
     return one_line(f"{change.path} {_KINDS[change.kind]}")
 
 
-def _write_change(page: Page, change: Change, wide: int) -> None:
+def _write_change(page: Page, change: Change, places: tuple[str, str], wide: int) -> None:
     """Write a change in one line where it fits, else the two values below each other."""
     head = _change_head(change)
     before, after = one_line(change.reference) or "-", one_line(change.target) or "-"
-    places = _place(change.reference_origin), _place(change.target_origin)
     where = ", ".join(dict.fromkeys(place for place in places if place))
     line = f"{head}{' ' * (wide - cell_len(head))}  {before}  ->  {after}"
     spare = page.width - 2 - cell_len(line)
@@ -89,11 +92,12 @@ def _write_change(page: Page, change: Change, wide: int) -> None:
         page.item(shorten(where, page.width - wide - 6), "dim", indent=wide + 4)
 
 
-def _place(origin: str | None) -> str:
-    """Give where a value was written; a part that no config names is a default."""
-    if origin is None:
-        return ""
-    return "default" if origin.rpartition(":")[0] == short(job.__file__) else one_line(origin)
+def _place(origin: str | None, config: str | None) -> str:
+    """Give where a value was written; the side's own config, whose path the reader has seen, by its name alone."""
+    file, _, line = (origin or "").rpartition(":")
+    if file == short(job.__file__):
+        return "default"
+    return f"{Path(file).name}:{line}" if config is not None and file == short(config) else one_line(origin or "")
 
 
 def write_outputs(page: Page, comparison: Comparison, verbose: bool) -> None:
@@ -220,8 +224,8 @@ def write_metrics(page: Page, comparison: Comparison, verbose: bool) -> None:
         alone = [[name, figure(value, 4)] for name, value in (reference or {}).items()]
         page.table(_METRICS[:2], alone[: None if verbose else MOST_METRICS])
         return
-    differ = sum(metric.verdict == "different" for metric in metrics)
-    page.entry("metrics", f"{differ:,} of {len(metrics):,} differ" if differ else "within tolerance")
+    count = sum(metric.verdict == "different" for metric in metrics)
+    page.entry("metrics", f"{count:,} of {len(metrics):,} {differ(count)}" if count else "within tolerance")
     worst = sorted(metrics, key=lambda metric: metric.verdict == "same")
     shown = worst if verbose else worst[:MOST_METRICS]
     page.table(_METRICS, [_metric_row(metric) for metric in shown])

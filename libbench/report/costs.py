@@ -60,7 +60,8 @@ def _first_row(comparison: Comparison) -> list[Cell] | None:
         for name, side in zip(("reference", "target"), sides, strict=True)
         if side and side.cold is not None
     ]
-    words = "; ".join(["compilation included", *caches])
+    compiled = any(side is not None and side.facts is not None for side in sides)
+    words = "; ".join([*(["compilation included"] if compiled else []), *caches])
     return ["first call", seconds(first_call(sides[0])), seconds(first_call(sides[1])), (words, "dim")]
 
 
@@ -133,7 +134,8 @@ def write_side(page: Page, result: Result) -> None:
     """Write what one side costs by itself."""
     preparation = result.preparation
     if preparation is not None:
-        page.entry("first call", f"{seconds(first_call(preparation))}, compilation included")
+        compiled = ", compilation included" if preparation.facts is not None else ""
+        page.entry("first call", seconds(first_call(preparation)) + compiled)
         if preparation.facts is not None:
             page.entry("compiled", facts_text(preparation.facts), "warn" if not_compiled(result) else "plain")
     peaks = result.evaluation.peak if result.evaluation else {}

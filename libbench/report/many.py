@@ -9,7 +9,7 @@ from libbench.report.compared import extreme_text
 from libbench.report.costs import first_call
 from libbench.report.headline import SPEED_TONES, pieces, wall
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import Tone, one_line, plural, ratio, seconds, side_name
+from libbench.report.words import Tone, differ, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison
 
 _COLUMNS = (
@@ -81,11 +81,15 @@ def _finding(comparison: Comparison, word: str) -> str:
     if outputs is not None and outputs.batches:
         size = next((leaf.max_abs for leaf in outputs.leaves[:1]), None)
         words = {"different": "outputs differ", "same": "outputs agree", "unjudged": "outputs not judged"}
-        by = f" {'by' if outputs.verdict == 'different' else 'within'} {extreme_text(size)}" if size else ""
+        by = (
+            f" {'by' if outputs.verdict == 'different' else 'within'} {extreme_text(size)}"
+            if size and size.value
+            else ""
+        )
         found.append(words[outputs.verdict] + by)
     if metrics:
-        differ = sum(metric.verdict == "different" for metric in metrics)
-        found.append(f"{differ:,} of {plural(len(metrics), 'metric')} differ" if differ else "metrics agree")
+        count = sum(metric.verdict == "different" for metric in metrics)
+        found.append(f"{count:,} of {plural(len(metrics), 'metric')} {differ(count)}" if count else "metrics agree")
     return "; ".join(found) or "-"
 
 

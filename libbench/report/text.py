@@ -34,7 +34,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     page.entry("target", side_name(comparison.target.job))
     _write_failures(page, comparison, verbose)
     page.gap()
-    compared.write_config(page, comparison.changes, verbose)
+    compared.write_config(page, comparison, verbose)
     page.gap()
     compared.write_outputs(page, comparison, verbose)
     if verbose and comparison.outputs is not None:

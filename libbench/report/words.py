@@ -99,6 +99,11 @@ def rounded_up(value: float) -> str:
     return f"{-(-whole // step) * step:,}"
 
 
+def differ(count: int) -> str:
+    """Give the verb that fits a count."""
+    return "differs" if count == 1 else "differ"
+
+
 def plural(count: int, noun: str, many: str = "") -> str:
     """Give `1 leaf` or `3 leaves`."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
