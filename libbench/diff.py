@@ -153,9 +153,12 @@ class _Pair:
             tolerance = replace(tolerance, rtol=self._plan.rtol)
         if self._plan.atol is not None:
             tolerance = replace(tolerance, atol=self._plan.atol)
+        self.update(tolerance=tolerance)
         matcher = Matcher(snapshots, folder, tolerance, keep=self._plan.save is not None)
         for result in _stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
             self.update(target=result, outputs=matcher.report(), inputs=matcher.inputs())
+        if not self.comparison.target.failure:
+            self.update(outputs=matcher.final_report())
         metrics = _metrics(reference, self.comparison, tolerance)
         self.update(metrics=metrics, notes=(*matcher.notes(), *_notes(self.comparison)))
 
@@ -164,6 +167,7 @@ class _Pair:
             return
         reference, target = self._jobs
         timer = self._plan.timer or _setting("timer", Timer, target, reference)
+        self.update(timer=timer)
         if not one_runner(self._jobs):
             note = "the sides name different runners: each was timed in its own process, in alternating rounds"
             self.update(notes=(*self.comparison.notes, note))

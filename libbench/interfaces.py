@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from libbench.judge import judge_metrics
 from libbench.findings import MetricReport
 from libbench.job import Job
+from libbench.judge import judge_metrics
 from libbench.result import CompileFacts, Evaluation, Measurement, Output, Preparation, Stage
 from libbench.settings import Timer, Tolerance
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from libbench.compare import OutputComparison
@@ -27,14 +29,14 @@ class Matcher:
         self._folder = folder
         self._keep = keep
         self._comparison = OutputComparison(tolerance)
-        self._batches = 0
+        self._samples: set[int] = set()
         self._matched = 0
         self._other_inputs = 0
         self._hash = hashlib.sha256()
 
     def add(self, output: Output) -> None:
         """Compare one batch."""
-        self._batches += 1
+        self._samples.update(output.indices)
         other = self._reference.find(output)
         if isinstance(other, str):
             self._comparison.skip(other)
@@ -51,6 +53,12 @@ class Matcher:
         """Give what was found by now."""
         return self._comparison.report()
 
+    def final_report(self) -> OutputsReport:
+        """Give what was found when both sides have run to their end: a sample of one side only is a difference."""
+        report = self.report()
+        one_sided = tuple(self._one_sided()) if self._matched else ()
+        return replace(report, verdict="different", reasons=report.reasons + one_sided) if one_sided else report
+
     def inputs(self) -> str | None:
         """Give the fingerprint of all inputs, where both sides had the same; None for other inputs or no batch."""
         return self._hash.hexdigest() if self._matched and not self._other_inputs else None
@@ -60,7 +68,16 @@ class Matcher:
         notes = []
         if self._other_inputs:
             notes.append(f"inputs differ in {self._other_inputs} of {self._matched} batches")
-        missing = len(self._reference) - self._batches
-        if missing > 0:
-            notes.append(f"the target ran {missing} batches fewer than the reference")
+        if not self._matched:
+            notes.extend(self._one_sided())
         return tuple(notes)
+
+    def _one_sided(self) -> Iterator[str]:
+        both = (
+            ("reference", self._reference.samples, self._samples),
+            ("target", self._samples, self._reference.samples),
+        )
+        for name, ours, theirs in both:
+            only = sorted(ours - theirs)
+            if only:
+                yield f"{len(only)} samples are only in the {name}, the first with index {only[0]}"

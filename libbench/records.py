@@ -74,7 +74,7 @@ def decode(kind: Any, data: Any) -> Any:
 def write_json(path: Path, data: Any) -> None:
     """Write JSON so that a reader sees the old file or the whole new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(data, indent=1, allow_nan=False)
     with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}-", delete=False, encoding="utf-8") as file:
         try:
             file.write(text + "\n")

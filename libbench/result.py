@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from libbench.config import Change
 from libbench.findings import MetricReport, OutputsReport
+from libbench.settings import Timer, Tolerance
 
 Stage = Literal["instantiate", "compile", "evaluate", "measure"]
 Kind = Literal["exception", "signal", "timeout", "memory", "unavailable"]
@@ -235,6 +236,8 @@ class Comparison:
         outputs: None when no batch was compared.
         measurements: the timed rounds, one for each process, reference first.
         speedups: one for each clock.
+        tolerance: what the outputs and metrics were judged by; None when they were not.
+        timer: what the timing was told; None when there was none.
         notes: what a reader should know before trusting a figure.
         seconds: what the comparison took.
         complete: False while it runs, and for one that was interrupted.
@@ -249,6 +252,8 @@ class Comparison:
     metrics: tuple[MetricReport, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     speedups: tuple[Speedup, ...] = ()
+    tolerance: Tolerance | None = None
+    timer: Timer | None = None
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     complete: bool = False

@@ -14,6 +14,9 @@ class Snapshots:
     Args:
         folder: where the session leaves them; made when it is not there.
         limit: bytes that are kept; a batch that would pass it is forgotten, but known to have been.
+
+    Attributes:
+        samples: the dataset indices of all batches, forgotten ones too.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -23,10 +26,12 @@ class Snapshots:
         self._size = 0
         self._kept: dict[tuple[int, tuple[int, ...]], Output] = {}
         self._forgotten: set[tuple[int, tuple[int, ...]]] = set()
+        self.samples: set[int] = set()
 
     def add(self, output: Output) -> None:
         """Take note of a batch whose snapshot lies in the folder."""
         key = (output.epoch, output.indices)
+        self.samples.update(output.indices)
         if self._size + output.nbytes > self._limit:
             self._forgotten.add(key)
             remove_snapshot(self.folder, output.number)
@@ -44,6 +49,3 @@ class Snapshots:
     def load(self, output: Output) -> Snapshot:
         """Read what was kept of a batch."""
         return load_snapshot(self.folder, output.number)
-
-    def __len__(self) -> int:
-        return len(self._kept) + len(self._forgotten)

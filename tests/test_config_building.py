@@ -104,6 +104,19 @@ def test_an_interpolation_may_be_inside_text_and_call_resolvers(monkeypatch):
     assert (built.a, built.b, built.c) == ("x-3-y", "blue", "3")
 
 
+def test_a_resolver_of_ones_own_gets_the_containers_around_it():
+    OmegaConf.register_new_resolver("libbench_beside", lambda key, _parent_, _root_: (_parent_[key], _root_.n))
+    try:
+        cfg = {"n": 3, "m": L(NS)(x=4, y="${libbench_beside:x}", z="${no_such:x}")}
+
+        with pytest.raises(ConfigError, match=r"no resolver is registered as 'no_such' \(at m.z\)"):
+            instantiate(cfg)
+        del cfg["m"].z
+        assert instantiate(cfg)["m"].y == (4, 3)
+    finally:
+        OmegaConf.clear_resolver("libbench_beside")
+
+
 def test_an_interpolation_reaches_lists_tuples_and_parameters():
     cfg = {"m": L(A)(sizes=(4, [5, 6])), "v": ["${m.sizes.1.0}", "${m.sizes[0]}", "${m.sizes}"]}
 

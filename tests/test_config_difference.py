@@ -2,6 +2,7 @@
 
 import functools
 import math
+from enum import Enum
 from types import SimpleNamespace as NS
 
 import pytest
@@ -11,6 +12,11 @@ from torch import nn
 from libbench.config import LazyCall as L
 from libbench.config import LazyConfig, clone, difference, digest, freeze, show
 from libbench.settings import Tolerance
+
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
 
 
 class A(NS):
@@ -63,6 +69,9 @@ def test_an_item_inserted_in_front_is_one_line():
         ([1, 2, 3], [1, 5, 3], ["v.1: changed 2 | 5"]),
         ([], [], []),
         (Tolerance(rtol=0.1), Tolerance(rtol=0.1), []),
+        (Tolerance(rtol=0.1), Tolerance(rtol=0.2), ["v.rtol: changed 0.1 | 0.2"]),
+        (Tolerance(leaves={"a": (1, 2)}), Tolerance(leaves={"a": (1, 3)}), ["v.leaves.a.1: changed 2 | 3"]),
+        (Color.RED, Color.BLUE, ["v: changed Color.RED | Color.BLUE"]),
         (functools.partial(scale, 1), functools.partial(scale, 1), []),
         (L(A)(n=1), None, ["v: changed A(n=1) | None"]),
         (L(A)(n=1), L(B)(n=1), ["v: target A(n=1) | B(n=1)"]),

@@ -276,6 +276,17 @@ def test_a_call_can_be_replaced_by_another_in_the_form_of_hydra(cfg):
     assert instantiate(after.model).norm == NS(a=1)
 
 
+def test_the_target_of_a_call_can_be_overridden(cfg):
+    after = LazyConfig.apply_overrides(cfg, ["stages.0._target_=collections.OrderedDict"])
+
+    assert after.stages[0]._target_ == "collections.OrderedDict"
+    (change,) = difference(cfg, after)
+    assert (change.kind, change.path) == ("target", "stages.0")
+    assert change.target_origin == "override 'stages.0._target_=collections.OrderedDict'"
+    with pytest.raises(ConfigError, match="did you mean 'OrderedDict'"):
+        LazyConfig.apply_overrides(cfg, ["stages.0._target_=collections.OrderedDct"])
+
+
 def test_an_absent_part_starts_from_its_default(cfg):
     defaults = {"seed": 0, "compiler": L("libbench.compilers.eager.Eager")(), "settings": Settings()}
 

@@ -230,6 +230,14 @@ def test_batches_of_other_indices_leave_only_the_metrics_and_without_any_nothing
     assert comparison.outputs.batches == 0
 
 
+def test_samples_that_only_one_side_ran_are_a_difference_beside_those_that_agree(config):
+    comparison = diff(config("a"), Job.load(config("b"), ["data.samples=4"]), NO_SPEED)
+
+    assert comparison.exit_code == 1
+    assert comparison.outputs.leaves[0].verdict == "same"
+    assert "6 samples are only in the reference, the first with index 4" in comparison.outputs.reasons
+
+
 def test_outputs_beyond_the_spill_are_counted_as_not_compared(config):
     comparison = diff(config("a"), config("b"), Plan(speed=False, spill=60))
 

@@ -15,11 +15,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 FLOORS = (
-    "errors tree optional records settings",
+    "errors tree optional records settings findings",
     "config",
-    "findings compare",
-    "interfaces job result methods pick",
-    "worker side measure speed data child serve environment",
+    "interfaces job result judge methods pick",
+    "worker side measure speed compare data child serve environment",
     "diff checks matching snapshots timing",
     "compilers devices evaluators runners workloads report",
     "cli",

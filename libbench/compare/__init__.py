@@ -2,5 +2,4 @@
 
 from libbench.compare.outputs import OutputComparison, compare
 
-
 __all__ = ["OutputComparison", "compare"]

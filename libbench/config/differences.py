@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from inspect import Parameter
 from typing import Any, Literal
 
 from libbench.config.alignment import aligned
 from libbench.config.freezing import freeze
 from libbench.config.frozen import Call, Group, Tree, set_at
-from libbench.config.leaves import fingerprint, same_leaf
+from libbench.config.leaves import fingerprint, is_record, same_leaf
 from libbench.config.places import Origin, join
 from libbench.config.showing import origin_below, show
 from libbench.config.signatures import shape_of
@@ -126,6 +126,10 @@ class _Comparer:
                 else:
                     names = {"reference": type(one).__name__, "target": type(two).__name__}
                     self.note("type", ours, theirs, **names)
+        elif is_record(one) and is_record(two) and same_leaf(type(one), type(two)):
+            for each in fields(one):
+                here, there = getattr(one, each.name, None), getattr(two, each.name, None)
+                self.compare(ours.child(each.name, here), theirs.child(each.name, there))
         elif not same_leaf(one, two):
             self.note("type" if _equal_but_type(one, two) else "changed", ours, theirs)
 
@@ -138,7 +142,7 @@ class _Comparer:
         self._quiet += split
         try:
             if not self.same_target(one.target, two.target):
-                self.note("target", ours, theirs)
+                self.note("target", _with_target(ours), _with_target(theirs))
             elif one.partial is not two.partial:
                 self.note("changed", ours, theirs)
             self.sequences(_Side(one.args, ours.path, ours.origin), _Side(two.args, theirs.path, theirs.origin))
@@ -203,6 +207,11 @@ class _Comparer:
                 self.compare(here, there)
             else:
                 self.note("removed" if there is None else "added", here, there)
+
+
+def _with_target(side: _Side) -> _Side:
+    """Give a call with the place where its target was set, if that is another one."""
+    return _Side(side.value, side.path, set_at(side.value, "_target_") or side.origin)
 
 
 def _mapping(value: Tree) -> dict[Any, Tree]:

@@ -31,6 +31,7 @@ class Resolver:
     def __init__(self, root: Tree) -> None:
         self._root = root
         self._open: list[str] = []
+        self._thawed: Any = None
 
     def resolve(self, text: str, path: tuple[Any, ...]) -> tuple[Tree, tuple[Any, ...]]:
         """Give the value that an interpolation stands for, and the path where it stands.
@@ -85,12 +86,13 @@ class Resolver:
         from omegaconf.grammar_parser import parse
         from omegaconf.grammar_visitor import GrammarVisitor
 
-        def node(key: str, memo: object) -> Any:
+        def node(found: Any, memo: object) -> Any:
+            key = getattr(found, "raw", found)
             dots = len(key) - len(key.lstrip("."))
             return self._at(key[:dots], _KEY.findall(key[dots:]), path, text)[0]
 
         def resolver(name: str, args: tuple[Any, ...], args_str: tuple[str, ...]) -> Any:
-            return _called(name, args, args_str, self._root)
+            return self._called(name, args, args_str, path)
 
         try:
             return GrammarVisitor(node, resolver, memo=set()).visit(parse(text))
@@ -100,19 +102,25 @@ class Resolver:
             where = ".".join(map(str, path))
             raise ConfigError(f"cannot resolve {text!r}: {type(error).__name__}: {error} (at {where})") from error
 
+    def _called(self, name: str, args: tuple[Any, ...], args_str: tuple[str, ...], path: tuple[Any, ...]) -> Any:
+        """Call a resolver that is registered with OmegaConf, with the containers that it may ask for."""
+        from omegaconf import AnyNode, Container, OmegaConf
 
-def _called(name: str, args: tuple[Any, ...], args_str: tuple[str, ...], root: Tree) -> Any:
-    from omegaconf import AnyNode, OmegaConf
+        from libbench.config.freezing import thaw
 
-    resolver = OmegaConf._get_resolver(name)
-    if resolver is None:
-        raise ConfigError(f"no resolver is registered as {name!r}")
-    from libbench.config.freezing import thaw
-
-    cfg = thaw(root)
-    if not OmegaConf.is_config(cfg):
-        cfg = OmegaConf.create({})
-    return resolver(cfg, cfg, AnyNode(None, parent=cfg), args, args_str)
+        resolver = OmegaConf._get_resolver(name)
+        if resolver is None:
+            raise ConfigError(f"no resolver is registered as {name!r} (at {'.'.join(map(str, path))})")
+        if self._thawed is None:
+            cfg = thaw(self._root)
+            self._thawed = cfg if OmegaConf.is_config(cfg) else OmegaConf.create({})
+        parent = self._thawed
+        for key in path[:-1]:
+            inner = parent._get_node(key, validate_access=False)
+            if not isinstance(inner, Container):
+                break
+            parent = inner
+        return resolver(self._thawed, parent, AnyNode(None, parent=parent), args, args_str)
 
 
 def step(value: Tree, key: Any) -> tuple[Any] | None:

@@ -37,6 +37,11 @@ def fingerprint(value: Any) -> str:
     return _of(value, ())
 
 
+def is_record(value: object) -> bool:
+    """Tell whether a leaf is an instance of a dataclass."""
+    return is_dataclass(value) and not isinstance(value, type | Call)
+
+
 def _of(value: Any, above: tuple[int, ...]) -> str:
     kind = type(value)
     if kind in _SCALARS or kind is float or kind is complex:
@@ -52,7 +57,7 @@ def _of(value: Any, above: tuple[int, ...]) -> str:
         return f"target:{key}"
     if isinstance(value, FunctionType):
         return f"function:{_function(value, inner)}"
-    if is_dataclass(value):
+    if is_record(value):
         return f"{_type_name(kind)}:{[(each.name, inner(getattr(value, each.name))) for each in fields(value)]}"
     return f"{_type_name(kind)}:{_state(value, inner)}"
 

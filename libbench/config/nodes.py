@@ -100,8 +100,8 @@ class _Kept:
                 mark.origins = {}
             mark.origins[key] = origin
 
-    def _merge_with(self, *others: Any) -> None:
-        super()._merge_with(*[copy.deepcopy(each) for each in others])  # type: ignore[misc]
+    def _merge_with(self, *others: Any, **how: Any) -> None:
+        super()._merge_with(*[copy.deepcopy(each) for each in others], **how)  # type: ignore[misc]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         own = self.__dict__

@@ -12,6 +12,7 @@ from libbench.config.coercion import ABSENT, fitted
 from libbench.config.freezing import freeze, thaw
 from libbench.config.frozen import Call, Group, Tree, note_origin
 from libbench.config.interpolation import keys_of, step, value_at
+from libbench.config.leaves import is_record
 from libbench.config.places import Origin, join
 from libbench.config.signatures import shape_of, unknown
 from libbench.config.targets import callable_target, target_text
@@ -79,7 +80,7 @@ class _Override:
             if found is None:
                 inner = self.begun(holder, key, path)
             else:
-                inner = value_at(holder, found[0]) if not _is_record(holder) else getattr(holder, key)
+                inner = value_at(holder, found[0]) if not is_record(holder) else getattr(holder, key)
             here = found[0] if found is not None else key
             after = self.changed(inner, rest, join(path, key))
             return holder if after is inner and found is not None else self.put(holder, here, after, path)
@@ -93,7 +94,7 @@ class _Override:
             present = self.absent(holder, key, path)
             found = self.step(holder, key)
         else:
-            present = value_at(holder, found[0]) if not _is_record(holder) else getattr(holder, key)
+            present = value_at(holder, found[0]) if not is_record(holder) else getattr(holder, key)
         parameter = _parameter(holder, key)
         value = fitted(self.value, self.raw, present, parameter, self.where(join(path, key)))
         return self.put(holder, found[0] if found is not None else key, value, path)
@@ -107,7 +108,7 @@ class _Override:
         return str(self.value)
 
     def step(self, holder: Tree, key: str) -> tuple[Any] | None:
-        if _is_record(holder):
+        if is_record(holder):
             return (key,) if key in {each.name for each in dataclasses.fields(holder) if each.init} else None
         return step(holder, key)
 
@@ -137,7 +138,7 @@ class _Override:
         here = join(path, key)
         if found is None:
             raise ConfigError(f"there is no {here!r} to delete{did_you_mean(key, keys_of(holder))}{self.where('')}")
-        if _is_record(holder):
+        if is_record(holder):
             raise ConfigError(
                 f"{here!r} is a field of {type(holder).__name__}, which cannot be deleted{self.where('')}"
             )
@@ -158,7 +159,7 @@ class _Override:
     def begun(self, holder: Tree, key: str, path: str) -> Tree:
         """Give what an absent key on the way to the value starts as."""
         here = join(path, key)
-        if type(holder) is Call or _is_record(holder) or not self.adds or not isinstance(holder, dict):
+        if type(holder) is Call or is_record(holder) or not self.adds or not isinstance(holder, dict):
             raise ConfigError(self.unknown(holder, key, here))
         return Group()
 
@@ -184,13 +185,13 @@ class _Override:
         raise ConfigError(self.unknown(holder, key, here))
 
     def unknown(self, holder: Tree, key: str, here: str) -> str:
-        if not isinstance(holder, dict | list | tuple | Call) and not _is_record(holder):
+        if not isinstance(holder, dict | list | tuple | Call) and not is_record(holder):
             above = here.rpartition(".")[0]
             return f"{above!r} is {holder!r} and holds nothing, so there is no {here!r}{self.where('')}"
         right = keys_of(holder) + ([] if "." in here else self.parts)
         if type(holder) is Call:
             right += shape_of(callable_target(holder.target)).named
-        elif _is_record(holder):
+        elif is_record(holder):
             right = [each.name for each in dataclasses.fields(holder)]
         hint = did_you_mean(key, right)
         takes_more = isinstance(holder, dict) or _is_open(holder)
@@ -205,10 +206,6 @@ class _Override:
     def where(self, path: str) -> str:
         """Give the end of an error: the path, and this override."""
         return f" (at {path}, set by {self.origin})" if path else f" (in {self.origin})"
-
-
-def _is_record(value: object) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, type) and type(value) is not Call
 
 
 def _is_open(holder: Tree) -> bool:

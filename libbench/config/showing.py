@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any
 
 from libbench.config.freezing import freeze
@@ -37,6 +38,8 @@ def shown_leaf(value: Any) -> str:
         return target_text(value) if target_key(value) is not None else opaque_text(value)
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return opaque_text(value)
+    if isinstance(value, Enum) and value.name is not None:
+        return f"{type(value).__name__}.{value.name}"
     text = " ".join(repr(value).split())
     return opaque_text(value) if " at 0x" in text else text
 

@@ -72,14 +72,17 @@ def _flat(environment: Mapping[str, Any], above: str = "") -> Iterator[tuple[str
             yield f"{above}{key}", "-" if value is None else str(value)
 
 
-def write_settings(page: Page, results: Sequence[Result]) -> None:
-    """Write what each side was and how long its stages took."""
+def write_settings(page: Page, results: Sequence[Result], comparison: Comparison | None = None) -> None:
+    """Write what each side was, how long its stages took, and by what the two were judged."""
     rows: list[list[Cell]] = []
     columns = [dict(_settings(result)) for result in results]
     for name in dict.fromkeys(key for column in columns for key in column):
         rows.append([name, *(column.get(name, "-") for column in columns)])
     page.entry("settings", "")
     page.table(_ROWS[: 1 + len(results)], rows, heads=len(results) > 1)
+    for setting in (comparison.tolerance, comparison.timer) if comparison else ():
+        if setting is not None:
+            page.item(repr(setting))
 
 
 def _settings(result: Result) -> Iterator[tuple[str, str]]:

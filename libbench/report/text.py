@@ -53,7 +53,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     background.write_environment(page, comparison, verbose)
     if verbose:
         page.gap()
-        background.write_settings(page, (comparison.reference, comparison.target))
+        background.write_settings(page, (comparison.reference, comparison.target), comparison)
         page.gap()
         background.write_checks(page, comparison)
     page.gap()

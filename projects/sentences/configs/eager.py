@@ -8,5 +8,5 @@ from ..model import minilm
 from ..retrieval import Retrieval
 
 model = L(minilm)()
-data = L(IndexedLoader)(dataset=L(Sentences)(length=20), batch_size=16)
+data = L(IndexedLoader)(dataset=L(Sentences)(length=20), batch_size=8)
 evaluator = L(Retrieval)(output="last_hidden_state")
