@@ -121,14 +121,20 @@ class Child:
                 return self._channel.receive()
         raise ChildDied(self._exit_code())
 
-    def close(self) -> None:
-        """End the child and every process of its group, at once. May be called twice."""
+    def close(self, patience: float = 0.0) -> None:
+        """End the child and every process of its group. May be called twice.
+
+        Args:
+            patience: seconds that it gets to end by itself, as an idle one does when its channel is closed. One that
+                is killed leaves behind what it shares with others, such as semaphores.
+        """
         if self._channel.connection.closed:
             return
+        self._channel.connection.close()
+        self._process.join(patience)
         self._finalizer()
         self._process.join()
         self._process.close()
-        self._channel.connection.close()
 
     def _exit_code(self) -> int:
         self._process.join(5.0)

@@ -52,12 +52,14 @@ class Compiled:
         version: name and version of the compiler, for the report.
         facts: says, after calls, what was compiled; None for a compiler that leaves the model as it is.
         cold: whether the compiler's cache was empty before; None when it keeps none.
+        release: forgets what the compiler keeps in this process, when no side needs it any more.
     """
 
     call: Callable[..., Any]
     version: str
     facts: Callable[[], CompileFacts] | None = None
     cold: bool | None = None
+    release: Callable[[], None] | None = None
 
 
 class Compiler(Protocol):

@@ -59,6 +59,8 @@ class Side:
             first = self._instantiate()
         with self._during("compile"), _clock(seconds, "compile"):
             self._compiled = self._parts.compiler.compile(self._parts.model, self._fresh(first), self._method)
+        if self._compiled.release is not None:
+            self._life.callback(self._compiled.release)
         # The first call compiles, for a compiler that works lazily; the second shows what a call does by itself.
         facts = self._compiled.facts
         with self._during("compile" if facts else "evaluate"):

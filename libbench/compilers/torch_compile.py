@@ -64,7 +64,12 @@ class TorchCompile:
         )
         name = self.backend if isinstance(self.backend, str) else getattr(self.backend, "__name__", "callable")
         return Compiled(
-            call, f"torch.compile {name}, torch {torch.__version__}", _facts(), _cold() if inductor else None
+            call,
+            version=f"torch.compile {name}, torch {torch.__version__}",
+            facts=_facts(),
+            cold=_cold() if inductor else None,
+            # Otherwise a later side with the same code is served from here, and seems not to have been compiled.
+            release=torch.compiler.reset,
         )
 
 

@@ -18,6 +18,7 @@ from libbench.settings import Timer
 
 LOG = "log.txt"
 _LAST_LINES = 40
+_PATIENCE = 5.0
 
 
 class Process:
@@ -52,6 +53,7 @@ class _ProcessSession:
         self._timeout = self._left = runner.timeout
         self._log = folder / LOG
         self._at = Event(0, "instantiate")
+        self._idle = True
         self._kills = _oom_kills()
         self._child = Child(serve, self._log)
         self._opening = {"do": "open", "jobs": tickets, "folder": str(folder), "threads": runner.threads}
@@ -77,10 +79,11 @@ class _ProcessSession:
         return measurement
 
     def close(self) -> None:
-        self._child.close()
+        self._child.close(patience=_PATIENCE if self._idle else 0.0)
 
     def _ask(self, request: Mapping[str, Any]) -> Any:
         """Send a request and wait for its answer; a stage that outlasts the limit or a death is the side's failure."""
+        self._idle = False
         try:
             self._child.send(request)
             while True:
@@ -98,9 +101,7 @@ class _ProcessSession:
             raise self._failed("timeout", f"no end after {self._timeout:g} s") from None
         except ChildDied as death:
             raise self._death(death.code) from None
-        except BaseException:
-            self._child.close()
-            raise
+        self._idle = True
         if "failure" in message:
             raise SideFailed(decode(Failure, message["failure"]), message["side"])
         return message["value"]
