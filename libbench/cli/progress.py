@@ -18,7 +18,7 @@ class Progress:
     """Shows which side does what, and how far it has come."""
 
     def __init__(self) -> None:
-        self._shown: tuple[str, str] | None = None
+        self._shown: str | None = None
         self._bar = _bar() if sys.stderr.isatty() else None
         self._task = self._bar.add_task("loading", total=None, unit="") if self._bar else None
 
@@ -35,17 +35,19 @@ class Progress:
 
     def watch(self, name: str, event: Event) -> None:
         """Show an event of the side `name`."""
+        # Building both sides again is a part of timing them, and of no interest by itself.
+        doing = name if name.startswith("timing") else f"{name}: {event.stage}"
         if self._bar is not None and self._task is not None:
             self._bar.update(
                 self._task,
-                description=f"{name}: {event.stage}",
+                description=doing,
                 completed=event.done,
                 total=event.total,
                 unit=_UNITS.get(event.stage, ""),
             )
-        elif self._shown != (name, event.stage):
-            print(f"{name}: {event.stage}", file=sys.stderr, flush=True)
-        self._shown = (name, event.stage)
+        elif self._shown != doing:
+            print(doing, file=sys.stderr, flush=True)
+        self._shown = doing
 
     def print(self, text: str) -> None:
         """Print to standard output, above the bar where there is one."""

@@ -9,6 +9,8 @@ from typing import Any
 
 _MANY = 2000
 """Beyond this many items that differ, items are compared place by place."""
+_ALIKE = 1000
+"""What pairing two alike items is worth, where pairing two others is worth 1."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +77,18 @@ def _by_place(here: range, there: range) -> list[Pairing]:
 def _gap(
     here: range, there: range, ours: Sequence[Any], theirs: Sequence[Any], alike: Callable[[Any, Any], bool]
 ) -> list[Pairing]:
-    """Pair as many alike items of two stretches without equal ones as their order allows."""
+    """Pair the items of two stretches without equal ones: alike ones first, then any that stand side by side."""
     rows, columns = len(here), len(there)
     if rows * columns > 40_000:
         return _by_place(here, there)
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
-    fits = [[alike(ours[a], theirs[b]) for b in there] for a in here]
+    gain = [[_ALIKE if alike(ours[a], theirs[b]) else 1 for b in there] for a in here]
     for a in range(rows - 1, -1, -1):
         for b in range(columns - 1, -1, -1):
-            paired = best[a + 1][b + 1] + 1 if fits[a][b] else 0
-            best[a][b] = max(paired, best[a + 1][b], best[a][b + 1])
+            best[a][b] = max(best[a + 1][b + 1] + gain[a][b], best[a + 1][b], best[a][b + 1])
     pairs, a, b = [], 0, 0
     while a < rows and b < columns:
-        if fits[a][b] and best[a][b] == best[a + 1][b + 1] + 1:
+        if best[a][b] == best[a + 1][b + 1] + gain[a][b]:
             pairs.append(Pairing(here[a], there[b]))
             a, b = a + 1, b + 1
         elif best[a + 1][b] >= best[a][b + 1]:

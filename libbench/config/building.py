@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from omegaconf.base import Node
@@ -85,42 +85,43 @@ class _Builder:
         self._built: dict[int, tuple[Call, Any]] = {}
 
     def value(self, tree: Tree, place: tuple[Any, ...]) -> Any:
+        """Build a tree; it takes one frame a level, so that deep configs do not exhaust the stack."""
         kind = type(tree)
-        if kind is Call:
-            return self.call(tree, place)
         if kind is str:
             return self._text(tree, place) if "${" in tree else tree
-        if kind is list:
-            return self._list(tree, place)
-        if kind is tuple:
-            return tuple(self._list(tree, place))
-        if kind is dict or kind is Group:
-            return self._dict(tree, place)
-        if kind is _Given:
-            return instantiate(tree.value) if isinstance(tree.value, Node) else tree.value
-        return tree
+        if kind is Call:
+            found = self._built.get(id(tree))
+            if found is not None:
+                return found[1]
+            target = tree.target if is_right(tree) else checked_target(tree, _dotted(place))
+            items, pairs = tree.args, tree.kwargs
+        elif kind is list or kind is tuple:
+            items, pairs = tree, {}
+        elif kind is dict or kind is Group:
+            items, pairs = (), tree
+        else:
+            return self._leaf(tree)
+        args, kwargs = [], {}
+        for index, each in enumerate(items):
+            args.append(each if type(each) in _NUMBERS else self.value(each, (place, index)))
+        for key, each in pairs.items():
+            kwargs[key] = each if type(each) in _NUMBERS else self.value(each, (place, key))
+        if kind is Call:
+            return self._made(tree, target, args, kwargs, place)
+        return kwargs if items is not tree else args if kind is list else tuple(args)
 
-    def _list(self, items: Sequence[Tree], place: tuple[Any, ...]) -> list[Any]:
-        return [
-            each if type(each) in _NUMBERS else self.value(each, (place, index)) for index, each in enumerate(items)
-        ]
-
-    def _dict(self, items: Mapping[Any, Tree], place: tuple[Any, ...]) -> dict[Any, Any]:
-        return {key: each if type(each) in _NUMBERS else self.value(each, (place, key)) for key, each in items.items()}
+    def _leaf(self, value: Any) -> Any:
+        if type(value) is not _Given:
+            return value
+        return instantiate(value.value) if isinstance(value.value, Node) else value.value
 
     def _text(self, text: str, place: tuple[Any, ...]) -> Any:
         found, keys = self._resolver.resolve(text, _keys(place))
         return found if type(found) is str else self.value(found, place_of(keys))
 
-    def call(self, call: Call, place: tuple[Any, ...]) -> Any:
-        found = self._built.get(id(call))
-        if found is not None:
-            return found[1]
-        target = call.target
-        if not is_right(call):
-            target = checked_target(call, _dotted(place))
-        args = self._list(call.args, place) if call.args else ()
-        kwargs = self._dict(call.kwargs, place)
+    def _made(
+        self, call: Call, target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], place: tuple[Any, ...]
+    ) -> Any:
         try:
             made = functools.partial(target, *args, **kwargs) if call.partial else target(*args, **kwargs)
         except Exception as error:

@@ -12,8 +12,8 @@ from omegaconf.base import Node
 from libbench.config import nodes
 from libbench.config.frozen import Call, Group, Tag, Tree
 from libbench.config.leaves import same_leaf
-from libbench.config.nodes import ARGS, PARTIAL, SPECIAL, TARGET, LazyDict, LazyNode, Mark
-from libbench.config.places import told
+from libbench.config.nodes import ARGS, PARTIAL, SPECIAL, TARGET, LazyNode, Mark
+from libbench.config.places import Origin, told
 from libbench.errors import ConfigError
 
 
@@ -43,28 +43,50 @@ class Freezer:
         self._apart: dict[int, list[Call]] = {}
 
     def tree(self, value: Any) -> Tree:
-        """Give the tree of anything."""
+        """Give the tree of anything; it takes one frame a level, so that deep configs do not exhaust the stack."""
         kind = type(value)
-        if kind is str:
-            self.refers = self.refers or "${" in value
-            return value
+        if kind is nodes.Leaf:
+            value = value.__dict__["_val"]
+            kind = type(value)
         if kind in nodes.SCALARS:
+            if kind is str and "${" in value:
+                self.refers = True
             return value
-        if kind is LazyNode or kind is LazyDict or isinstance(value, Node):
-            return self._node(value)
-        if kind is list:
-            return [self.tree(each) for each in value]
-        if kind is tuple:
-            return tuple([self.tree(each) for each in value])
-        if kind is dict or kind is Group:
-            if TARGET in value:
-                return self._call(value, value, None)
-            return Group([(key, self.tree(each)) for key, each in value.items()], getattr(value, "origins", None))
-        if kind is Call:
-            return self._copied(value)
+        content = value if kind in _PLAIN else self._content(value, kind)
+        kind = type(content)
+        if kind is list or kind is tuple:
+            items = []
+            for each in content:
+                items.append(self.tree(each))  # noqa: PERF401
+            return items if kind is list else tuple(items)
+        if kind is Call or ((kind is dict or kind is Group) and TARGET in content):
+            found = self._done.get(id(value))
+            if found is not None:
+                return found
+            self._enter(value)
+            recorded = content if kind is not Call else {TARGET: content.target, ARGS: content.args, **content.kwargs}
+        elif kind is dict or kind is Group:
+            recorded = content
+        else:
+            return content
+        pairs = {}
+        for key, each in recorded.items():
+            pairs[key] = self.tree(each)
+        if recorded is content and TARGET not in recorded:
+            return Group(pairs, _origins(value))
+        self._open.discard(id(value))
+        return self._kept(value, self._call(value, pairs))
+
+    def _content(self, value: Any, kind: type) -> Any:
+        """Give the dict or list inside a container of OmegaConf, and any other leaf as it is."""
         if kind is OrderedDict or (isinstance(value, tuple) and hasattr(kind, "_fields")):
             return self._special(value, kind)
-        return value
+        if not isinstance(value, Node):
+            return value
+        content = value._value()
+        if isinstance(value, DictConfig) and isinstance(content, dict):
+            return OmegaConf.to_object(value) if is_dataclass(value._metadata.object_type) else content
+        return content if isinstance(value, ListConfig) else self.tree(content)
 
     def _special(self, value: Any, kind: type) -> Tree:
         """Give an `OrderedDict` or a named tuple as a leaf, or as a call where it holds nodes that must be built."""
@@ -74,62 +96,30 @@ class Freezer:
         items = [self.tree(each) for each in value]
         return Call(kind, items, {}) if any(type(each) is Call for each in items) else value
 
-    def _node(self, node: Any) -> Tree:
-        content = node._value()
-        if isinstance(content, dict) and isinstance(node, DictConfig):
-            mark: Mark | None = node.__dict__.get("_own_mark")
-            if TARGET in content:
-                return self._call(node, content, mark)
-            if is_dataclass(node._metadata.object_type):
-                return OmegaConf.to_object(node)
-            return Group(self._items(content), mark.origins if mark is not None else None)
-        if isinstance(content, list) and isinstance(node, ListConfig):
-            return [value for _, value in self._items(dict(enumerate(content)))]
-        return self.tree(content)
+    def _enter(self, value: Any) -> None:
+        if id(value) in self._open:
+            raise ConfigError(f"a node holds itself{told('', _mark_of(value).origin)}")
+        self._open.add(id(value))
 
-    def _items(self, content: dict[Any, Any]) -> list[tuple[Any, Tree]]:
-        """Give what a container of nodes holds; a plain value is taken without another call."""
-        items = []
-        for key, each in content.items():
-            if type(each) is nodes.Leaf:
-                value = each.__dict__["_val"]
-                items.append((key, value if type(value) in _NUMBERS else self.tree(value)))
-            else:
-                items.append((key, self.tree(each)))
-        return items
-
-    def _call(self, key: Any, content: dict[Any, Any], mark: Mark | None) -> Call:
-        found = self._done.get(id(key))
-        if found is not None:
-            return found
-        origin = mark.origin if mark is not None else None
-        if id(key) in self._open:
-            raise ConfigError(f"a node holds itself{told('', origin)}")
-        self._open.add(id(key))
-        kwargs = dict(self._items(content))
-        self._open.discard(id(key))
-        special = {name: kwargs.pop(name) for name in SPECIAL if name in kwargs}
-        if not all(type(name) is str for name in kwargs):
-            raise ConfigError(f"the parameters of a call are named by text, got {list(kwargs)!r}{told('', origin)}")
-        made = Call(
+    def _call(self, value: Any, pairs: dict[Any, Tree]) -> Call:
+        """Give the call of what a node holds."""
+        if type(value) is Call:
+            target, args, partial = value.target, pairs.pop(ARGS), value.partial
+            del pairs[TARGET]
+            return Call(target, args, pairs, partial, value.origin, _origins(value), value.tag)
+        mark = _mark_of(value)
+        special = {name: pairs.pop(name) for name in SPECIAL if name in pairs}
+        if not all(type(name) is str for name in pairs):
+            raise ConfigError(f"the parameters of a call are named by text, got {list(pairs)!r}{told('', mark.origin)}")
+        return Call(
             target=special[TARGET],
             args=list(special.get(ARGS) or ()) or (),
-            kwargs=kwargs,
+            kwargs=pairs,
             partial=bool(special.get(PARTIAL, False)),
-            origin=origin,
-            origins=dict(mark.origins) if mark is not None and mark.origins else None,
-            tag=mark.tag if mark is not None and mark.tag is not None else Tag(),
+            origin=mark.origin,
+            origins=_origins(value),
+            tag=mark.tag or Tag(),
         )
-        return self._kept(key, made)
-
-    def _copied(self, call: Call) -> Call:
-        found = self._done.get(id(call))
-        if found is not None:
-            return found
-        args = [self.tree(each) for each in call.args] if call.args else ()
-        kwargs = {name: self.tree(each) for name, each in call.kwargs.items()}
-        made = Call(call.target, args, kwargs, call.partial, call.origin, dict(call.origins or ()) or None, call.tag)
-        return self._kept(call, made)
 
     def _kept(self, key: Any, made: Call) -> Call:
         """Take an earlier copy of the same node instead, unless one of the two was edited since."""
@@ -145,7 +135,19 @@ class Freezer:
         return made
 
 
-_NUMBERS = frozenset({int, float, bool, type(None)})
+_PLAIN = frozenset({list, tuple, dict, Group, Call})
+_UNMARKED = Mark(None, None)
+
+
+def _mark_of(value: Any) -> Mark:
+    found: Mark = getattr(value, "__dict__", {}).get("_own_mark", _UNMARKED)
+    return found
+
+
+def _origins(value: Any) -> dict[Any, Origin] | None:
+    """Give a copy of where the values of a container were set."""
+    found = value.origins if type(value) in (Call, Group) else _mark_of(value).origins
+    return dict(found) if found else None
 
 
 def _equal(one: Call, two: Call) -> bool:

@@ -109,12 +109,13 @@ class _Kept:
         made.__dict__["_metadata"].flags = dict(own["_metadata"].flags)
         memo[id(self)] = made
         content = own["_content"]
-        if isinstance(content, dict):
-            made.__dict__["_content"] = {key: _child(each, made, memo) for key, each in content.items()}
-        elif isinstance(content, list):
-            made.__dict__["_content"] = [_child(each, made, memo) for each in content]
-        else:
-            made.__dict__["_content"] = content
+        if isinstance(content, dict | list):
+            pairs = list(content.items() if isinstance(content, dict) else enumerate(content))
+            copied: Any = [None] * len(pairs) if isinstance(content, list) else {}
+            for key, each in pairs:
+                copied[key] = _child(each, made, memo)
+            content = copied
+        made.__dict__["_content"] = content
         return made
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
@@ -49,34 +48,47 @@ def digest(cfg: Any) -> str:
 
     It is the same in every process, and for the same file loaded anew. Where things were written does not enter.
     """
-    state = hashlib.sha256()
-    for token in _tokens(freeze(cfg), {}, {}):
-        state.update(token.encode("utf-8", "backslashreplace"))
-        state.update(b"\0")
-    return state.hexdigest()
+    summary = _Summary()
+    summary.add(freeze(cfg))
+    return summary.state.hexdigest()
 
 
-def _tokens(tree: Tree, numbers: dict[int, int], targets: dict[int, str]) -> Iterator[str]:
-    kind = type(tree)
-    if kind is Call:
-        if id(tree) in numbers:
-            yield f"again {numbers[id(tree)]}"
+class _Summary:
+    """A hash that is fed with a tree."""
+
+    def __init__(self) -> None:
+        self.state = hashlib.sha256()
+        self._numbers: dict[int, int] = {}
+        self._targets: dict[int, str] = {}
+
+    def add(self, tree: Tree) -> None:
+        kind = type(tree)
+        if kind is Call:
+            if id(tree) in self._numbers:
+                self._token(f"again {self._numbers[id(tree)]}")
+                return
+            self._numbers[id(tree)] = len(self._numbers)
+            self._token(f"call {self._target(tree.target)} {tree.partial} {len(tree.args)} {len(tree.kwargs)}")
+        elif kind is list or kind is tuple or kind is dict or kind is Group:
+            self._token(f"{'dict' if kind is Group else kind.__name__} {len(tree)}")
+        else:
+            self._token(fingerprint(tree))
             return
-        numbers[id(tree)] = len(numbers)
-        if id(tree.target) not in targets:
-            targets[id(tree.target)] = _target(tree.target)
-        yield f"call {targets[id(tree.target)]} {tree.partial} {len(tree.args)} {len(tree.kwargs)}"
-    elif kind is list or kind is tuple or kind is dict or kind is Group:
-        yield f"{'dict' if kind is Group else kind.__name__} {len(tree)}"
-    else:
-        yield fingerprint(tree)
-        return
-    pairs = list(children(tree))
-    if kind is not list and kind is not tuple:
-        pairs.sort(key=lambda pair: (type(pair[0]).__name__, str(pair[0])))
-    for key, each in pairs:
-        yield fingerprint(key)
-        yield from _tokens(each, numbers, targets)
+        pairs = list(children(tree))
+        if kind is not list and kind is not tuple:
+            pairs.sort(key=lambda pair: (type(pair[0]).__name__, str(pair[0])))
+        for key, each in pairs:
+            self._token(fingerprint(key))
+            self.add(each)
+
+    def _token(self, text: str) -> None:
+        self.state.update(text.encode("utf-8", "backslashreplace"))
+        self.state.update(b"\0")
+
+    def _target(self, target: Any) -> str:
+        if id(target) not in self._targets:
+            self._targets[id(target)] = _target(target)
+        return self._targets[id(target)]
 
 
 def _target(target: Any) -> str:

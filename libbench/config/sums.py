@@ -23,27 +23,27 @@ class Sums:
         self._targets: dict[int, tuple[Any, str]] = {}
 
     def of(self, tree: Tree) -> int:
-        """Give the number of a tree."""
+        """Give the number of a tree; it takes one frame a level."""
         kind = type(tree)
         if kind in _QUICK:
             return self._number((kind, tree))
         if kind not in _CONTAINERS:
             return self._number(fingerprint(tree))
         known = self._known.get(id(tree))
-        if known is None:
-            known = self._known[id(tree)] = self._number(self._content(tree, kind))
-        return known
+        if known is not None:
+            return known
+        numbers = []
+        for key, each in children(tree):
+            numbers.append((type(key), key, self.of(each)))
+        own: tuple[Any, ...] = (dict if kind is Group else kind,)
+        if kind is Call:
+            own = ("call", self.target(tree.target), tree.partial)
+        number = self._number((own, tuple(numbers) if kind in (list, tuple) else frozenset(numbers)))
+        self._known[id(tree)] = number
+        return number
 
     def _number(self, content: Any) -> int:
         return self._numbers.setdefault(content, len(self._numbers))
-
-    def _content(self, tree: Tree, kind: type) -> Any:
-        if kind is Call:
-            named = frozenset((key, self.of(each)) for key, each in tree.kwargs.items())
-            return "call", self.target(tree.target), tree.partial, tuple([self.of(each) for each in tree.args]), named
-        if kind is list or kind is tuple:
-            return kind, tuple([self.of(each) for each in tree])
-        return dict, frozenset((type(key), key, self.of(each)) for key, each in tree.items())
 
     def target(self, target: Any) -> str:
         """Give the text of a target, found once."""
@@ -83,7 +83,9 @@ class Sharing:
             return False
         known = self._known.get(id(tree))
         if known is None:
-            known = id(tree) in self._shared or any(self.below(each) for _, each in children(tree))
+            known = id(tree) in self._shared
+            for _, each in children(tree):
+                known = known or self.below(each)
             if type(tree) in _CONTAINERS:
                 self._known[id(tree)] = known
         return known
