@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from torch import nn
 
 from libbench.config import LazyCall as L
-from libbench.config import built_at, digest, freeze, from_text, instantiate, to_text, validate
+from libbench.config import built_at, difference, digest, freeze, from_text, instantiate, thaw, to_text, validate
 from libbench.errors import ConfigError
 
 Point = namedtuple("Point", "x y")
@@ -78,6 +78,18 @@ def test_a_long_list_arrives_as_a_list():
     assert type(value) is list
 
 
+def test_calls_four_hundred_deep_are_built_copied_and_summed_up():
+    node = L(A)(n=0)
+    for n in range(1, 400):
+        node = L(A)(n=n, inner=node)
+
+    built = instantiate(node)
+
+    assert built.n == 399
+    assert digest(thaw(freeze(node))) == digest(node)
+    assert difference(node, freeze(node)) == ()
+
+
 def test_every_call_in_lists_tuples_and_dicts_is_built():
     built = instantiate(L(NS)(d={"x": L(A)(), "y": [{"k": L(A)()}], "z": (L(A)(), {1: L(B)()})}))
 
@@ -104,6 +116,7 @@ def test_an_interpolation_may_be_inside_text_and_call_resolvers(monkeypatch):
     assert (built.a, built.b, built.c) == ("x-3-y", "blue", "3")
 
 
+@pytest.mark.filterwarnings("ignore:register_new_resolver")  # another name from omegaconf 2.4 on
 def test_a_resolver_of_ones_own_gets_the_containers_around_it():
     OmegaConf.register_new_resolver("libbench_beside", lambda key, _parent_, _root_: (_parent_[key], _root_.n))
     try:

@@ -68,6 +68,8 @@ def test_an_item_inserted_in_front_is_one_line():
         ([1, 2, 3], [1, 3, 2], ["v.2 -> v.1: moved 3 | 3"]),
         ([1, 2, 3], [1, 5, 3], ["v.1: changed 2 | 5"]),
         ([], [], []),
+        ([L(A)(), L(B)(n=1)], [L(A)(), L(X)(n=1)], ["v.1: target B(n=1) | X(n=1)"]),
+        ([L(A)(n=1)], [L(X)(), L(A)(n=2)], ["v.0: added  | X()", "v.0.n -> v.1.n: changed 1 | 2"]),
         (Tolerance(rtol=0.1), Tolerance(rtol=0.1), []),
         (Tolerance(rtol=0.1), Tolerance(rtol=0.2), ["v.rtol: changed 0.1 | 0.2"]),
         (Tolerance(leaves={"a": (1, 2)}), Tolerance(leaves={"a": (1, 3)}), ["v.leaves.a.1: changed 2 | 3"]),

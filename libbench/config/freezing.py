@@ -57,7 +57,7 @@ class Freezer:
         if kind is list or kind is tuple:
             items = []
             for each in content:
-                items.append(self.tree(each))  # noqa: PERF401
+                items.append(self.tree(each))
             return items if kind is list else tuple(items)
         if kind is Call or ((kind is dict or kind is Group) and TARGET in content):
             found = self._done.get(id(value))
