@@ -86,18 +86,17 @@ def diff_all(
     keep: Keep = lambda comparison: None,
 ) -> Generator[Comparison]:
     """Compare one reference, which is run once, with each of several targets; give each comparison as it is done."""
-    for target in targets:
-        if target.seed != reference.seed:
-            raise ConfigError(f"different seeds cannot be judged: {reference.seed} and {target.seed} ({target.name})")
+    # Whatever can be wrong with a question is found before the first answer costs anything.
+    settings = [_settings(reference, target, plan) for target in targets]
     with _folder(plan.save) as folder:
         begin = time.monotonic()
         reference = replace(reference, cache=str(folder / "cache" / "reference"))
         snapshots = Snapshots(folder / "reference", limit=plan.spill)
         known: Result | None = None
-        for number, job in enumerate(targets, start=1):
+        for number, (job, setting) in enumerate(zip(targets, settings, strict=True), start=1):
             place = folder / (f"target-{number}" if len(targets) > 1 else "target")
             target = replace(job, cache=str(folder / "cache" / place.name))
-            pair = _Pair(reference, target, plan, watch, keep)
+            pair = _Pair(reference, target, setting, plan, watch, keep)
             known = pair.run_reference(snapshots) if known is None else known
             pair.update(reference=known)
             if known.failure is None:
@@ -127,8 +126,11 @@ def run(job: Job, plan: Plan, *, watch: Watch = lambda name, event: None) -> Res
 class _Pair:
     """A comparison that grows: whatever is won is in it, and is handed to `keep`, before the next step begins."""
 
-    def __init__(self, reference: Job, target: Job, plan: Plan, watch: Watch, keep: Keep) -> None:
+    def __init__(
+        self, reference: Job, target: Job, settings: tuple[Tolerance, Timer], plan: Plan, watch: Watch, keep: Keep
+    ) -> None:
         self._jobs = reference, target
+        self._tolerance, self._timer = settings
         self._plan = plan
         self._watch = watch
         self._keep = keep
@@ -148,31 +150,24 @@ class _Pair:
 
     def run_target(self, snapshots: Snapshots, folder: Path) -> None:
         reference, target = self._jobs
-        tolerance = _setting("tolerance", Tolerance, target, reference)
-        if self._plan.rtol is not None:
-            tolerance = replace(tolerance, rtol=self._plan.rtol)
-        if self._plan.atol is not None:
-            tolerance = replace(tolerance, atol=self._plan.atol)
-        self.update(tolerance=tolerance)
-        matcher = Matcher(snapshots, folder, tolerance, keep=self._plan.save is not None)
+        self.update(tolerance=self._tolerance)
+        matcher = Matcher(snapshots, folder, self._tolerance, keep=self._plan.save is not None)
         for result in _stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
             self.update(target=result, outputs=matcher.report(), inputs=matcher.inputs())
         if not self.comparison.target.failure:
             self.update(outputs=matcher.final_report())
-        metrics = _metrics(reference, self.comparison, tolerance)
+        metrics = _metrics(reference, self.comparison, self._tolerance)
         self.update(metrics=metrics, notes=(*matcher.notes(), *_notes(self.comparison)))
 
     def time(self, folder: Path) -> None:
         if not self._plan.speed or self.comparison.target.failure:
             return
-        reference, target = self._jobs
-        timer = self._plan.timer or _setting("timer", Timer, target, reference)
-        self.update(timer=timer)
+        self.update(timer=self._timer)
         if not one_runner(self._jobs):
             note = "the sides name different runners: each was timed in its own process, in alternating rounds"
             self.update(notes=(*self.comparison.notes, note))
         try:
-            for measurement in measurements(self._jobs, timer, folder, self._watch):
+            for measurement in measurements(self._jobs, self._timer, folder, self._watch):
                 timed = (*self.comparison.measurements, measurement)
                 self.update(measurements=timed, speedups=speedups(timed))
         except SideFailed as error:
@@ -219,6 +214,19 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     threads = [r.environment.get("threads") for r in (comparison.reference, comparison.target)]
     if None not in threads and threads[0] != threads[1]:
         yield f"threads differ: {threads[0]} and {threads[1]}"
+
+
+def _settings(reference: Job, target: Job, plan: Plan) -> tuple[Tolerance, Timer]:
+    """Give what a pair is judged and timed by, and check that it can be compared."""
+    if target.seed != reference.seed:
+        raise ConfigError(f"different seeds cannot be judged: {reference.seed} and {target.seed} ({target.name})")
+    for job in (reference, target):
+        runner_of(job)
+    tolerance = _setting("tolerance", Tolerance, target, reference)
+    tolerance = tolerance if plan.rtol is None else replace(tolerance, rtol=plan.rtol)
+    tolerance = tolerance if plan.atol is None else replace(tolerance, atol=plan.atol)
+    timer = _setting("timer", Timer, target, reference)
+    return tolerance, plan.timer or timer
 
 
 def _setting(name: str, kind: type[Setting], *jobs: Job) -> Setting:

@@ -10,7 +10,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from libbench.config import Call, LazyConfig, digest, freeze, from_text, instantiate_parts, origin, thaw, to_text
+from libbench.config import Call, LazyConfig, digest, freeze, from_text, instantiate_parts, origin, thaw, to_text, validate
 from libbench.errors import ConfigError, did_you_mean
 from libbench.result import JobRecord
 
@@ -83,6 +83,10 @@ class Job:
         value = config.seed
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise ConfigError(f"seed must be an int of at least 0, got {value!r}{_at(config, 'seed')}")
+        problems = validate(config, only=PARTS)
+        if problems:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            raise ConfigError(f"{problems[0]}{more}")
         return cls(name, config, value, file, overrides, digest(config))
 
     def ticket(self) -> dict[str, Any]:

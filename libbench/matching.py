@@ -68,7 +68,8 @@ class Matcher:
         notes = []
         if self._other_inputs:
             notes.append(f"inputs differ in {self._other_inputs} of {self._matched} batches")
-        if not self._matched:
+        if not self._matched and self._samples:
+            notes.append("no batch has the same samples on both sides: a speedup is that of unlike batches")
             notes.extend(self._one_sided())
         return tuple(notes)
 

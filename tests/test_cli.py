@@ -131,12 +131,13 @@ def test_a_failed_target_is_the_headline_and_its_traceback_only_on_request(libbe
         ("", ["--tgt-set", "model.out_features"], ["model.out_features"]),
         ("", ["--tgt-set", "model.out_features=2,3"], ["model.out_features"]),
         ("seed = -1", [], ["seed", "-1"]),
-        ("timer = L('libbench.settings.Timer')(pairs=0)", ["--quick"], ["pairs", "0"]),
+        ("timer = L('libbench.settings.Timer')(pairs=0)", ["--no-speed"], ["bad.py:2", "pairs", "0"]),
+        ("runner = L('libbench.runners.process.Process')(timeout=0)", [], ["bad.py:2", "timeout", "0"]),
+        ("model = L('torch.nn.Linaer')(4, 3)", [], ["bad.py:2", "Linaer", "Linear"]),
+        ("model = L(torch.nn.Linear)(in_features=4)", [], ["bad.py:2", "out_features"]),
     ],
 )
 def test_a_wrong_config_is_one_line_with_its_place_and_the_nearest_right_name(libbench, config, lines, flags, words):
-    if "timer" in lines:
-        flags = []
     code, _, err = libbench("diff", "--ref", config("a"), "--tgt", config("bad", lines), *flags)
 
     assert code == 2

@@ -14,7 +14,18 @@ from omegaconf import OmegaConf
 from torch import nn
 
 from libbench.config import LazyCall as L
-from libbench.config import built_at, difference, digest, freeze, from_text, instantiate, thaw, to_text, validate
+from libbench.config import (
+    built_at,
+    difference,
+    digest,
+    freeze,
+    from_text,
+    instantiate,
+    instantiate_parts,
+    thaw,
+    to_text,
+    validate,
+)
 from libbench.errors import ConfigError
 
 Point = namedtuple("Point", "x y")
@@ -294,3 +305,15 @@ def test_a_frozen_tree_can_be_built_and_does_not_follow_the_config():
     cfg.n = 2
 
     assert instantiate(frozen).n == 1
+
+
+def test_single_parts_are_built_with_what_they_share_and_refer_to():
+    cfg = thaw(
+        freeze({"width": 3, "shared": L(NS)(n="${width}"), "a": L(NS)(s="${shared}"), "b": L(NS)(s="${shared}")})
+    )
+
+    parts = instantiate_parts(cfg, ["a", "b", "absent"])
+
+    assert list(parts) == ["a", "b"]
+    assert parts["a"].s is parts["b"].s
+    assert parts["a"].s.n == 3

@@ -28,7 +28,8 @@ def main(arguments: argparse.Namespace) -> int:
             with closing(comparisons):
                 for comparison in comparisons:
                     progress.print(_report(comparison, arguments))
-    except KeyboardInterrupt:
+    except BaseException:
+        # Whatever stops it, what has been won is shown.
         if kept.last is not None and not kept.last.complete:
             print(_report(kept.last, arguments))
         raise

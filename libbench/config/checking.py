@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from libbench.config.freezing import freeze
@@ -14,12 +14,15 @@ from libbench.config.targets import callable_target, target_text
 from libbench.errors import ConfigError
 
 
-def validate(cfg: Any) -> list[str]:
+def validate(cfg: Any, only: Collection[str] | None = None) -> list[str]:
     """List every mistake of a config, each as one line with its path and where it was written.
 
     Text targets are imported; nothing is built. An empty list means that every call has a target that can be
     imported, gets no parameter that it does not have, misses none that it needs, and that every interpolation
     leads somewhere.
+
+    Args:
+        only: look at these top-level names; None looks at all.
     """
     try:
         tree = freeze(cfg)
@@ -27,7 +30,7 @@ def validate(cfg: Any) -> list[str]:
         return [str(error)]
     resolver = Resolver(tree)
     problems = []
-    for path, value, origin in _places(tree):
+    for path, value, origin in _places(tree, only):
         if type(value) is Call:
             problems.extend(problems_of(value, ".".join(map(str, path))))
         elif is_interpolation(value):
@@ -38,7 +41,7 @@ def validate(cfg: Any) -> list[str]:
     return problems
 
 
-def _places(tree: Tree) -> Iterator[tuple[tuple[Any, ...], Tree, Any]]:
+def _places(tree: Tree, only: Collection[str] | None) -> Iterator[tuple[tuple[Any, ...], Tree, Any]]:
     """Give every value with its keys and the origin that is nearest to it."""
     seen: set[int] = set()
     stack: list[tuple[tuple[Any, ...], Tree, Any]] = [((), tree, None)]
@@ -52,7 +55,9 @@ def _places(tree: Tree) -> Iterator[tuple[tuple[Any, ...], Tree, Any]]:
             origin = value.origin or origin
         yield path, value, origin
         stack.extend(
-            ((*path, key), each, set_at(value, key) or origin) for key, each in reversed(list(children(value)))
+            ((*path, key), each, set_at(value, key) or origin)
+            for key, each in reversed(list(children(value)))
+            if path or only is None or key in only
         )
 
 
