@@ -2,9 +2,11 @@
 
 import os
 import tempfile
+import textwrap
 from pathlib import Path
 
 import hypothesis
+import pytest
 
 # More threads than one are slower, and far less steady, where other work is going on.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -27,3 +29,25 @@ hypothesis.settings.register_profile(
     "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("unhurried")
+
+BASE = """
+import torch
+from libbench.config import LazyCall as L
+from libbench.data import RandomInputs
+
+model = L(torch.nn.Linear)(in_features=4, out_features=3)
+data = L(RandomInputs)(shapes=(4,), samples=10, batch_size=4)
+"""
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Write a config file that imports everything of a small base.py and adds some lines."""
+    (tmp_path / "base.py").write_text(BASE)
+
+    def write(name, lines=""):
+        file = tmp_path / f"{name}.py"
+        file.write_text("from .base import *\n" + textwrap.dedent(lines))
+        return file
+
+    return write

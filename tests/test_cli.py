@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
@@ -15,14 +14,6 @@ import pytest
 from libbench.cli.main import main
 
 ROOT = Path(__file__).parent.parent
-BASE = """
-import torch
-from libbench.config import LazyCall as L
-from libbench.data import RandomInputs
-
-model = L(torch.nn.Linear)(in_features=4, out_features=3)
-data = L(RandomInputs)(shapes=(4,), samples=10, batch_size=4)
-"""
 SLEEPER = """
 import time
 class Sleeper(torch.nn.Linear):
@@ -30,18 +21,6 @@ class Sleeper(torch.nn.Linear):
         time.sleep(600)
 model = L(Sleeper)(4, 3)
 """
-
-
-@pytest.fixture
-def config(tmp_path):
-    (tmp_path / "base.py").write_text(BASE)
-
-    def write(name, lines=""):
-        file = tmp_path / f"{name}.py"
-        file.write_text("from .base import *\n" + textwrap.dedent(lines))
-        return str(file)
-
-    return write
 
 
 @pytest.fixture
@@ -149,7 +128,7 @@ def test_a_wrong_config_is_one_line_with_its_place_and_the_nearest_right_name(li
 def test_a_missing_file_is_named_with_the_nearest_one(libbench, config):
     config("eager")
 
-    code, _, err = libbench("diff", "--ref", config("a").replace("a.py", "eagre.py"))
+    code, _, err = libbench("diff", "--ref", config("a").with_name("eagre.py"))
 
     assert code == 2
     assert "eagre.py" in err

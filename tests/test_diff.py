@@ -9,29 +9,7 @@ from libbench.errors import ConfigError, LibbenchError
 from libbench.job import Job
 from libbench.settings import Timer
 
-BASE = """
-import torch
-from libbench.config import LazyCall as L
-from libbench.data import RandomInputs
-
-model = L(torch.nn.Linear)(in_features=4, out_features=3)
-data = L(RandomInputs)(shapes=(4,), samples=10, batch_size=4)
-"""
-
 NO_SPEED = Plan(speed=False)
-
-
-@pytest.fixture
-def config(tmp_path):
-    """Write a config file that imports everything of base.py and adds some lines."""
-    (tmp_path / "base.py").write_text(BASE)
-
-    def write(name, lines=""):
-        file = tmp_path / f"{name}.py"
-        file.write_text("from .base import *\n" + textwrap.dedent(lines))
-        return file
-
-    return write
 
 
 def checks(comparison):

@@ -6,13 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
-from libbench.config import LazyCall as L
 from libbench.config import LazyConfig, instantiate
-from libbench.diff import Plan, diff_all
-from libbench.job import Job
-from libbench.runners.local import Local
 
 pytest.importorskip("sklearn")
 
@@ -30,19 +25,9 @@ assert not torch.equal(first["head.weight"], train.DigitsNet((4, 6)).head.weight
 """
 
 
-def job(name):
-    config = LazyConfig.load(PROJECT / "configs" / f"{name}.py")
-    config.runner = L(Local)(threads=1)
-    if name == "inductor":
-        config.compiler.backend = "aot_eager"  # traced by the same torch.compile, without half a minute of C++
-    return Job.of(config, name)
-
-
 @pytest.fixture(scope="module")
-def comparisons():
-    """Compare `eager.py` with every config, itself included; give the comparisons by name."""
-    torch.compiler.reset()  # what another test has compiled would be taken instead
-    return dict(zip(CONFIGS, diff_all(job("eager"), [job(name) for name in CONFIGS], Plan(speed=False)), strict=True))
+def comparisons(against_eager):
+    return against_eager(PROJECT)
 
 
 def verdicts(comparison):

@@ -8,12 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from libbench.config import LazyCall as L
 from libbench.config import LazyConfig, instantiate
-from libbench.diff import Plan, diff_all
 from libbench.interfaces import Batch
-from libbench.job import Job
-from libbench.runners.local import Local
 
 PROJECT = Path(__file__).parents[2] / "projects" / "sentences"
 CONFIGS = sorted(path.stem for path in (PROJECT / "configs").glob("*.py"))
@@ -129,19 +125,9 @@ def test_no_sentence_is_cut():
 # The transformer
 
 
-def job(name):
-    config = LazyConfig.load(PROJECT / "configs" / f"{name}.py")
-    config.runner = L(Local)(threads=1)
-    if name == "inductor":
-        config.compiler.backend = "aot_eager"  # traced by the same torch.compile, without half a minute of C++
-    return Job.of(config, name)
-
-
 @pytest.fixture(scope="module")
-def comparisons():
-    """Compare `eager.py` with every config, itself included; give the comparisons by name."""
-    torch.compiler.reset()  # what another test has compiled would be taken instead
-    return dict(zip(CONFIGS, diff_all(job("eager"), [job(name) for name in CONFIGS], Plan(speed=False)), strict=True))
+def comparisons(against_eager):
+    return against_eager(PROJECT)
 
 
 @with_weights

@@ -1,0 +1,29 @@
+"""What the tests of all projects share."""
+
+import pytest
+
+from libbench.config import LazyCall as L
+from libbench.config import LazyConfig
+from libbench.diff import Plan, diff_all
+from libbench.job import Job
+from libbench.runners.local import Local
+
+
+def _job(file):
+    config = LazyConfig.load(file)
+    config.runner = L(Local)(threads=1)
+    if file.stem == "inductor":
+        config.compiler.backend = "aot_eager"  # traced by the same torch.compile, without half a minute of C++
+    return Job.of(config, file.stem)
+
+
+@pytest.fixture(scope="session")
+def against_eager():
+    """Compare a project's `eager.py` with every config of it, itself included; give the comparisons by name."""
+
+    def compare(project):
+        files = sorted((project / "configs").glob("*.py"))
+        found = diff_all(_job(project / "configs" / "eager.py"), [_job(file) for file in files], Plan(speed=False))
+        return dict(zip([file.stem for file in files], found, strict=True))
+
+    return compare
