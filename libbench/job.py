@@ -10,7 +10,18 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from libbench.config import Call, LazyConfig, digest, freeze, from_text, instantiate_parts, origin, thaw, to_text, validate
+from libbench.config import (
+    Call,
+    LazyConfig,
+    digest,
+    freeze,
+    from_text,
+    instantiate_parts,
+    origin,
+    thaw,
+    to_text,
+    validate,
+)
 from libbench.errors import ConfigError, did_you_mean
 from libbench.result import JobRecord
 

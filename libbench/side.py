@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,20 +16,13 @@ import torch
 
 from libbench.compare import compare
 from libbench.errors import LibbenchError
-from libbench.interfaces import Batch, Event, Watch
-from libbench.job import SIDE_PARTS, Job
+from libbench.interfaces import Batch, Evaluator, Event, Watch
+from libbench.job import Job
+from libbench.parts import Parts, build_parts
 from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
 from libbench.tree import Snapshot, fingerprint, map_tensors, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
-_ROLES = {
-    "data": ("__iter__",),
-    "workload": ("setup", "mode", "step"),
-    "compiler": ("compile",),
-    "device": ("put", "synchronize", "time", "seed", "reset_peak", "memory", "peak_memory", "describe"),
-    "evaluator": ("process", "evaluate", "compare"),
-}
-_MAY_BE_NONE = ("data", "evaluator")
 POOL = 8
 """Inputs that timed calls go round in, so that an answer kept from the last call is not the right one."""
 
@@ -44,7 +36,7 @@ class Side:
         self._folder = folder
         self._watch = watch
         self._life = life
-        self._parts: SimpleNamespace = SimpleNamespace()
+        self._parts: Parts
         self._records: dict[int, Any] = {}
         self._memory_before: Mapping[str, int] = {}
         self._pool: list[Batch] = []
@@ -141,14 +133,11 @@ class Side:
         return str(self._parts.workload.method)
 
     def _instantiate(self) -> Batch:
-        self._parts = SimpleNamespace(**self.job.build(*SIDE_PARTS))
-        _check_roles(self._parts)
+        self._parts = build_parts(self.job)
         device = self._parts.device
         self._memory_before = device.memory()
         self._parts.model = device.put(self._parts.model)
         self._life.enter_context(self._parts.workload.setup(self._parts.model))
-        if self._parts.data is None:
-            raise LibbenchError(f"the config assigns no 'data', and {type(self._parts.model).__qualname__} brings none")
         first = next(self._data(), None)
         if first is None:
             raise LibbenchError("data gave no batch")
@@ -180,11 +169,10 @@ class Side:
         taken = snapshot(outputs, copy=False)
         save_snapshot(taken, self._folder, batch.number)
         if self._parts.evaluator is not None:
-            self._process(batch, outputs)
+            self._process(self._parts.evaluator, batch, outputs)
         return Output(batch.number, batch.epoch, batch.indices, fingerprint(batch.inputs), taken.nbytes)
 
-    def _process(self, batch: Batch, outputs: Any) -> None:
-        evaluator = self._parts.evaluator
+    def _process(self, evaluator: Evaluator, batch: Batch, outputs: Any) -> None:
         name = type(evaluator).__qualname__
         with _named(f"{name}.process, batch {batch.number}, indices {_brief(batch.indices)}"):
             with torch.random.fork_rng(devices=[]):
@@ -199,7 +187,7 @@ class Side:
         random.seed(seed)
         np.random.seed(seed % 2**32)
         torch.manual_seed(seed)
-        if hasattr(self._parts, "device"):
+        if hasattr(self, "_parts"):
             self._parts.device.seed(seed)
 
     @contextmanager
@@ -213,14 +201,6 @@ class Side:
                 yield
         except (Exception, SystemExit) as error:
             raise SideFailed(Failure.of(stage, error), self.index) from error
-
-
-def _check_roles(parts: SimpleNamespace) -> None:
-    for name, methods in _ROLES.items():
-        part = getattr(parts, name)
-        lacking = [f"{method}()" for method in methods if not hasattr(part, method)]
-        if lacking and not (part is None and name in _MAY_BE_NONE):
-            raise LibbenchError(f"{name} must have {', '.join(lacking)}, got {part!r}")
 
 
 def _same(first: Snapshot, second: Snapshot) -> str:

@@ -18,8 +18,8 @@ FLOORS = (
     "errors tree optional records settings findings",
     "config",
     "interfaces job result judge methods pick",
-    "worker side measure speed compare data child serve environment",
-    "diff checks matching snapshots timing",
+    "worker side parts measure speed compare data child serve environment",
+    "diff pair plan checks matching snapshots timing",
     "compilers devices evaluators runners workloads report",
     "cli",
 )

@@ -1,0 +1,117 @@
+"""Two sides on their way to a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from libbench.checks import checks
+from libbench.config import difference
+from libbench.findings import MetricReport
+from libbench.interfaces import Evaluator, Event
+from libbench.job import Job
+from libbench.matching import Matcher
+from libbench.plan import Plan
+from libbench.result import Comparison, Output, Result, SideFailed
+from libbench.settings import Timer, Tolerance
+from libbench.snapshots import Snapshots
+from libbench.speed import speedups
+from libbench.timing import Watch, measurements, one_runner, runner_of
+
+Keep = Callable[[Comparison], None]
+
+
+class Pair:
+    """A comparison that grows: whatever is won is in it, and is handed to `keep`, before the next step begins."""
+
+    def __init__(
+        self, reference: Job, target: Job, settings: tuple[Tolerance, Timer], plan: Plan, watch: Watch, keep: Keep
+    ) -> None:
+        self._jobs = reference, target
+        self._tolerance, self._timer = settings
+        self._plan = plan
+        self._watch = watch
+        self._keep = keep
+        changes = difference(reference.config, target.config)
+        self.comparison = Comparison(Result(reference.record()), Result(target.record()), changes)
+
+    def update(self, **changes: Any) -> None:
+        grown = replace(self.comparison, **changes)
+        self.comparison = replace(grown, checks=checks(grown, self._plan.min_speedup))
+        self._keep(self.comparison)
+
+    def run_reference(self, snapshots: Snapshots) -> Result:
+        job = self._jobs[0]
+        for result in stages(job, snapshots.folder, lambda event: self._watch(job.name, event), snapshots.add):
+            self.update(reference=result)
+        return self.comparison.reference
+
+    def run_target(self, snapshots: Snapshots, folder: Path) -> None:
+        reference, target = self._jobs
+        self.update(tolerance=self._tolerance)
+        matcher = Matcher(snapshots, folder, self._tolerance, keep=self._plan.save is not None)
+        for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
+            self.update(target=result, outputs=matcher.report(), inputs=matcher.inputs())
+        if not self.comparison.target.failure:
+            self.update(outputs=matcher.final_report())
+        metrics = _metrics(reference, self.comparison, self._tolerance)
+        self.update(metrics=metrics, notes=(*matcher.notes(), *_notes(self.comparison)))
+
+    def time(self, folder: Path) -> None:
+        if not self._plan.speed or self.comparison.target.failure:
+            return
+        self.update(timer=self._timer)
+        if not one_runner(self._jobs):
+            note = "the sides name different runners: each was timed in its own process, in alternating rounds"
+            self.update(notes=(*self.comparison.notes, note))
+        try:
+            for measurement in measurements(self._jobs, self._timer, folder, self._watch):
+                timed = (*self.comparison.measurements, measurement)
+                self.update(measurements=timed, speedups=speedups(timed))
+        except SideFailed as error:
+            # Who ended a process that holds both cannot always be told; the reference has run by itself before.
+            name = "reference" if error.side == 0 else "target"
+            self.update(**{name: replace(getattr(self.comparison, name), failure=error.failure)})
+
+
+def stages(job: Job, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], None]) -> Iterator[Result]:
+    """Run one side; give its result after every stage, and with the failure when there is one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    result = Result(job.record())
+    try:
+        with closing(runner_of(job).open(job, folder=folder, watch=watch)) as session:
+            result = replace(result, preparation=session.prepare()[0], environment=session.environment())
+            yield result
+            for output in session.batches():
+                take(output)
+            yield replace(result, evaluation=session.metrics())
+    except SideFailed as error:
+        yield replace(result, failure=error.failure)
+
+
+def _metrics(reference: Job, comparison: Comparison, tolerance: Tolerance) -> tuple[MetricReport, ...]:
+    """Let the reference's evaluator judge both sides' metrics; nothing is judged when a side has none."""
+    ours, theirs = comparison.reference.metrics, comparison.target.metrics
+    if ours is None or theirs is None:
+        return ()
+    evaluator: Evaluator = reference.build("evaluator")["evaluator"]
+    return tuple(evaluator.compare(ours, theirs, tolerance))
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """Say what a reader should know before trusting a figure."""
+    for name, result in (("reference", comparison.reference), ("target", comparison.target)):
+        if result.preparation and result.preparation.mutated:
+            yield f"the {name} changes its inputs in place: {', '.join(result.preparation.mutated)}"
+    target = comparison.target.preparation
+    if target and target.repeats != "same":
+        yield f"the target does not repeat itself: {target.repeats}"
+    metrics = comparison.reference.metrics, comparison.target.metrics
+    if not comparison.target.failure and metrics.count(None) == 1:
+        yield f"only the {'target' if metrics[0] is None else 'reference'} has an evaluator: no metric was compared"
+    threads = [r.environment.get("threads") for r in (comparison.reference, comparison.target)]
+    if None not in threads and threads[0] != threads[1]:
+        yield f"threads differ: {threads[0]} and {threads[1]}"

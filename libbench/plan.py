@@ -1,0 +1,57 @@
+"""What is asked of a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from libbench.errors import ConfigError
+from libbench.job import Job
+from libbench.settings import Timer, Tolerance
+
+Setting = TypeVar("Setting", Timer, Tolerance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is asked of a comparison.
+
+    Attributes:
+        rtol, atol: win over the configs' tolerance; None leaves it.
+        timer: wins over the configs'; None takes the target's, then the reference's, then the default.
+        speed: False leaves the timing out.
+        min_speedup: adds a check that the target is at least so many times as fast, by the wall clock.
+        spill: bytes of reference outputs that are kept for comparing; batches beyond them are not compared.
+        save: a folder for outputs, which is made and must be empty; None keeps no outputs.
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+    timer: Timer | None = None
+    speed: bool = True
+    min_speedup: float | None = None
+    spill: int = 4 * 2**30
+    save: Path | None = None
+
+
+def settings_of(reference: Job, target: Job, plan: Plan) -> tuple[Tolerance, Timer]:
+    """Give what a pair is judged and timed by, and check that it can be compared."""
+    if target.seed != reference.seed:
+        raise ConfigError(f"different seeds cannot be judged: {reference.seed} and {target.seed} ({target.name})")
+    tolerance = setting("tolerance", Tolerance, target, reference)
+    tolerance = tolerance if plan.rtol is None else replace(tolerance, rtol=plan.rtol)
+    tolerance = tolerance if plan.atol is None else replace(tolerance, atol=plan.atol)
+    timer = setting("timer", Timer, target, reference)
+    return tolerance, plan.timer or timer
+
+
+def setting(name: str, kind: type[Setting], *jobs: Job) -> Setting:
+    """Give the first job's timer or tolerance that is there, or the default."""
+    for job in jobs:
+        value = job.build(name)[name]
+        if isinstance(value, kind):
+            return value
+        if value is not None:
+            raise ConfigError(f"{name} of {job.name} must be a {kind.__name__}, got {value!r}")
+    return kind()
