@@ -72,7 +72,7 @@ class Pair:
                 timed = (*self.comparison.measurements, measurement)
                 self.update(measurements=timed, speedups=speedups(timed))
         except SideFailed as error:
-            # Who ended a process that holds both cannot always be told; the reference has run by itself before.
+            # Where it cannot be told who ended a process that holds both, the reference has at least run by itself.
             name = "reference" if error.side == 0 else "target"
             self.update(**{name: replace(getattr(self.comparison, name), failure=error.failure)})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,9 @@ from libbench.measure import measure
 from libbench.result import Evaluation, Measurement, Output, Preparation
 from libbench.settings import Timer
 from libbench.side import Side
+
+RUNNING = "running"
+"""The file of a session that says which side is being timed."""
 
 
 class Worker:
@@ -36,6 +40,7 @@ class Worker:
         torch.set_num_threads(threads or max(1, environment.usable_cores() - 1))
         self._sides = [Side(job, i, folder, watch, self._life) for i, job in enumerate(jobs)]
         self._watch = watch
+        self._folder = folder
 
     def environment(self) -> Mapping[str, Any]:
         """Describe the machine, the software and the first side's device."""
@@ -63,11 +68,35 @@ class Worker:
         def progress(done: int, total: int | None) -> None:
             self._watch(Event(0, "measure", done, total))
 
-        return measure(self._sides, timer, random.Random(), progress)
+        with running_side(self._folder) as mark:
+            sides = [_Marked(side, mark) for side in self._sides]
+            return measure(sides, timer, random.Random(), progress)
 
     def close(self) -> None:
         """Put back what was changed in this process."""
         self._life.close()
+
+
+class _Marked:
+    """A side that is marked as the running one while it is timed."""
+
+    def __init__(self, side: Side, mark: mmap.mmap) -> None:
+        self._side = side
+        self._mark = mark
+
+    def trial(self, number: int, inner: int) -> Mapping[str, float]:
+        self._mark[0] = self._side.index
+        return self._side.trial(number, inner)
+
+
+@contextmanager
+def running_side(folder: Path) -> Iterator[mmap.mmap]:
+    """Give a byte that outlives this process: who finds the process dead reads from it which side was running."""
+    with (folder / RUNNING).open("wb+") as file:
+        file.write(b"\0")
+        file.flush()
+        with mmap.mmap(file.fileno(), 1) as mark:
+            yield mark
 
 
 @contextmanager

@@ -268,13 +268,19 @@ def test_speed_is_measured_in_fresh_processes_on_pairs_that_alternate(config):
     assert comparison.exit_code == 0
 
 
-def test_a_crash_while_timing_is_the_targets_and_takes_no_outputs_away(config):
-    crashes = model("if self.calls > 30: os.kill(os.getpid(), signal.SIGSEGV)\nreturn y")
+@pytest.mark.parametrize("who", ["reference", "target"])
+@pytest.mark.parametrize("call", [40, 400])
+def test_a_crash_while_timing_is_told_of_the_side_that_was_running(config, who, call):
+    sound = config("sound", model("return y"))
+    crashes = config("bad", model(f"if self.calls > {call}: os.kill(os.getpid(), signal.SIGSEGV)\nreturn y"))
+    sides = (crashes, sound) if who == "reference" else (sound, crashes)
 
-    comparison = diff(config("ref", model("return y")), config("tgt", crashes), Plan(timer=Timer(pairs=60, warmup=2)))
+    comparison = diff(*sides, Plan(timer=Timer(pairs=500, warmup=2)))
 
-    assert comparison.target.failure.stage == "measure"
-    assert checks(comparison) == {"target measure": "different", "outputs": "same"}
+    failed = getattr(comparison, who)
+    assert (failed.failure.stage, failed.failure.message) == ("measure", "killed by SIGSEGV")
+    assert checks(comparison)["outputs"] == "same"
+    assert comparison.exit_code == (2 if who == "reference" else 1)
 
 
 def test_sides_that_name_different_runners_are_timed_in_alternating_rounds(config):

@@ -15,6 +15,7 @@ from libbench.records import decode, encode
 from libbench.result import Evaluation, Failure, Measurement, Output, Preparation, SideFailed, Stage
 from libbench.serve import serve
 from libbench.settings import Timer
+from libbench.worker import RUNNING
 
 LOG = "log.txt"
 _LAST_LINES = 40
@@ -51,6 +52,7 @@ class _ProcessSession:
         tickets = [job.ticket() for job in jobs]
         self._watch = watch
         self._timeout = self._left = runner.timeout
+        self._folder = folder
         self._log = folder / LOG
         self._at = Event(0, "instantiate")
         self._idle = True
@@ -120,7 +122,14 @@ class _ProcessSession:
     def _failed(self, kind: Any, message: str) -> SideFailed:
         self._child.close()
         stage: Stage = self._at.stage
-        return SideFailed(Failure(stage, kind, message, self._last_lines()), self._at.side)
+        return SideFailed(Failure(stage, kind, message, self._last_lines()), self._side())
+
+    def _side(self) -> int:
+        """Give the side that was at work; one that is being timed sends no events."""
+        marker = self._folder / RUNNING
+        if self._at.stage == "measure" and marker.exists():
+            return marker.read_bytes()[0]
+        return self._at.side
 
     def _last_lines(self) -> str:
         try:
