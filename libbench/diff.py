@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -81,19 +81,34 @@ def diff_all(
             begin = time.monotonic()
 
 
-def run(job: Job, plan: Plan, *, watch: Watch = lambda name, event: None) -> Result:
-    """Run one side by itself: metrics, memory, and its time per call unless the plan leaves speed out."""
+def run(
+    job: Job,
+    plan: Plan,
+    *,
+    watch: Watch = lambda name, event: None,
+    keep: Callable[[Result], None] = lambda result: None,
+) -> Result:
+    """Run one side by itself: metrics, memory, and its time per call unless the plan leaves speed out.
+
+    Args:
+        watch: as for `diff`.
+        keep: called with the result so far, each time something has been won.
+    """
+    timer = plan.timer or setting("timer", Timer, job)
     with _folder(plan.save) as folder:
         job = replace(job, cache=str(folder / "cache"))
         snapshots = Snapshots(folder / "outputs", limit=0 if plan.save is None else plan.spill)
-        *_, result = stages(job, snapshots.folder, lambda event: watch(job.name, event), snapshots.add)
+        result = Result(job.record())
+        for result in stages(job, snapshots.folder, lambda event: watch(job.name, event), snapshots.add):
+            keep(result)
         if plan.speed and result.failure is None:
-            timer = plan.timer or setting("timer", Timer, job)
             try:
                 for measurement in measurements([job], timer, folder, watch):
                     result = replace(result, timings=(*result.timings, measurement.clocks[0]))
+                    keep(result)
             except SideFailed as error:
                 result = replace(result, failure=error.failure)
+                keep(result)
     return result
 
 

@@ -23,7 +23,7 @@ EXIT_INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code: 0 same, 1 different, 2 could not be judged, 130 interrupted."""
     arguments = parser_of().parse_args(sys.argv[1:] if argv is None else argv)
-    signal.signal(signal.SIGTERM, _interrupt)
+    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         return _command(arguments)
     except KeyboardInterrupt:
@@ -39,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             print(f"libbench: {one_line(error)}", file=sys.stderr)
         return EXIT_TROUBLE
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def one_line(error: Exception) -> str:

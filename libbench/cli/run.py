@@ -11,16 +11,25 @@ from libbench.job import Job
 from libbench.records import write_json
 from libbench.report.json import result_to_json
 from libbench.report.text import render_result
+from libbench.result import Result
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Run one config; give 0, or 2 when it failed."""
     job = Job.load(arguments.config, [*jobs_flags(arguments), *arguments.overrides], arguments.seed)
-    with Progress() as progress:
-        result = run(job, plan_of(arguments), watch=progress.watch)
-    document = result_to_json(result)
-    for file in (arguments.json, arguments.save and arguments.save / "result.json"):
-        if file is not None:
-            write_json(file, document)
-    print(with_traceback(render_result(result, **style_of(arguments)), arguments, result))
-    return 2 if result.failure else 0
+    results = [Result(job.record())]
+
+    def keep(result: Result) -> None:
+        results.append(result)
+        for file in (arguments.json, arguments.save and arguments.save / "result.json"):
+            if file is not None:
+                write_json(file, result_to_json(result))
+
+    try:
+        with Progress() as progress:
+            run(job, plan_of(arguments), watch=progress.watch, keep=keep)
+    finally:
+        # Whatever stops it, what has been won is shown.
+        if len(results) > 1:
+            print(with_traceback(render_result(results[-1], **style_of(arguments)), arguments, results[-1]))
+    return 2 if results[-1].failure else 0
