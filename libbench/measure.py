@@ -21,7 +21,8 @@ ROUND = 10
 """Pairs between two looks at the interval and the budget."""
 ENOUGH_PAIRS = 30
 """Before so many pairs a narrow interval may be luck."""
-MOST_PAIRS = 150
+MOST_PAIRS = 5000
+"""More would fill files without telling more."""
 OVERRUN = 3.0
 """How far the budget may be passed, as a multiple, for the pairs that an interval needs."""
 LONGEST_WARMUP = 3.0
@@ -78,7 +79,9 @@ def _enough(pairs: Sequence[Pair], timer: Timer, spent: float) -> bool:
     # A few more pairs give an interval at all; that is worth an overrun, but not any.
     if (spent > 1 and n >= LEAST_PAIRS) or (spent > OVERRUN and n > 0):
         return True
-    return timer.pairs is None and n >= ENOUGH_PAIRS and n % ROUND == 0 and _narrow(pairs, timer.precision)
+    # The more pairs there are the less one changes, and the longer a look at all of them takes.
+    due = n >= ENOUGH_PAIRS and n % (ROUND * max(1, n // 200)) == 0
+    return timer.pairs is None and due and _narrow(pairs, timer.precision)
 
 
 def _narrow(pairs: Sequence[Pair], precision: float) -> bool:
