@@ -26,12 +26,13 @@ from typing import Any
 
 PRELOAD = ["torch", "numpy", "libbench.serve"]
 _PR_SET_PDEATHSIG = 1
+_SAFE_PATH = "PYTHONSAFEPATH"
 _starting = threading.Lock()
 
 
 def warm_up() -> None:
     """Begin to start the fork server, which imports torch while the caller does something else."""
-    with _starting, _bare_main_module():
+    with _starting, _bare_main_module(), _safe_path():
         multiprocessing.get_context("forkserver").set_forkserver_preload(PRELOAD)
         forkserver.ensure_running()
 
@@ -167,6 +168,20 @@ def _kill_group(pid: int) -> None:
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Keep the fork server, which is started by `python -c`, from importing what lies in the current folder."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 @contextmanager

@@ -16,9 +16,8 @@ from omegaconf import DictConfig
 from libbench.errors import LibbenchError
 from libbench.job import Job
 from libbench.pair import Keep, Pair, stages
-from libbench.plan import Plan, setting, settings_of
+from libbench.plan import Plan, settings_of, timer_of
 from libbench.result import Comparison, Result, SideFailed
-from libbench.settings import Timer
 from libbench.snapshots import Snapshots
 from libbench.timing import Watch, measurements, runner_of
 
@@ -70,13 +69,13 @@ def diff_all(
         for number, (job, setting) in enumerate(zip(targets, settings, strict=True), start=1):
             place = folder / (f"target-{number}" if len(targets) > 1 else "target")
             target = replace(job, cache=str(folder / "cache" / place.name))
-            pair = Pair(reference, target, setting, plan, watch, keep)
+            pair = Pair(reference, target, setting, plan, watch, keep, begin)
             known = pair.run_reference(snapshots) if known is None else known
             pair.update(reference=known)
             if known.failure is None:
                 pair.run_target(snapshots, place)
                 pair.time(place)
-            pair.update(seconds=time.monotonic() - begin, complete=True)
+            pair.update(complete=True)
             yield pair.comparison
             begin = time.monotonic()
 
@@ -94,7 +93,7 @@ def run(
         watch: as for `diff`.
         keep: called with the result so far, each time something has been won.
     """
-    timer = plan.timer or setting("timer", Timer, job)
+    timer = timer_of(plan, job)
     with _folder(plan.save) as folder:
         job = replace(job, cache=str(folder / "cache"))
         snapshots = Snapshots(folder / "outputs", limit=0 if plan.save is None else plan.spill)

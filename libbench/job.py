@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 from libbench.config import (
     Call,
     LazyConfig,
+    LazyNode,
     digest,
     freeze,
     from_text,
@@ -21,6 +22,7 @@ from libbench.config import (
     thaw,
     to_text,
     validate,
+    walk,
 )
 from libbench.errors import ConfigError, did_you_mean
 from libbench.result import JobRecord
@@ -39,10 +41,10 @@ DEFAULTS: Mapping[str, str | int | None] = {
     "seed": 0,
 }
 PARTS = (*REQUIRED, *DEFAULTS)
-COMPARISON_PARTS = ("timer", "tolerance")
+SETTINGS: Mapping[str, str] = {"timer": "libbench.settings.Timer", "tolerance": "libbench.settings.Tolerance"}
 """These belong to the comparison and say nothing about what a side does."""
-SIDE_PARTS = ("model", "data", "workload", "compiler", "device", "evaluator")
-"""What a worker builds."""
+SIDE_PARTS = ("device", "model", "data", "workload", "compiler", "evaluator")
+"""What a worker builds, in this order: the device first, which tells what memory the others take."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,13 @@ class Job:
             ConfigError: the file, a node in it or an override is wrong, or a part is missing or misspelt.
         """
         path = Path(file)
-        config = LazyConfig.apply_overrides(_complete(LazyConfig.load(path), str(file)), list(overrides))
+        loaded = _complete(LazyConfig.load(path), str(file))
+        begun = {part: _call(target) for part, target in SETTINGS.items() if loaded[part] is None}
+        for part in begun:
+            # What an override of a setting begins with, if there is one; without, the other side's is asked.
+            del loaded[part]
+        config = _complete(LazyConfig.apply_overrides(loaded, list(overrides), defaults=begun), str(file))
+        _check_calls(config, str(file))
         name = path.stem + (f" [{' '.join(overrides)}]" if overrides else "")
         return cls._of(name, config, seed, str(path.resolve()), tuple(overrides))
 
@@ -113,6 +121,7 @@ class Job:
             "cache": self.cache,
         }
         if self.file is None:
+            _check_reach(self.config)
             return ticket | {"text": to_text(self.config)}
         return ticket | {"file": self.file, "overrides": list(self.overrides)}
 
@@ -133,6 +142,10 @@ class Job:
 
     def build(self, *parts: str) -> dict[str, Any]:
         """Instantiate some of the parts; a node that two of them share is built once."""
+        return dict(self.building(*parts))
+
+    def building(self, *parts: str) -> Iterator[tuple[str, Any]]:
+        """Instantiate some of the parts one by one, as `build` does."""
         return instantiate_parts(self.config, parts)
 
     def record(self) -> JobRecord:
@@ -150,14 +163,43 @@ def _complete(config: DictConfig, name: str) -> DictConfig:
             raise ConfigError(f"{name} has no part {str(key)!r}{hint}{_at(config, str(key))}")
     for part in REQUIRED:
         if config.get(part) is None:
-            raise ConfigError(f"{name} assigns no {part!r}; a config needs at least: {', '.join(REQUIRED)}")
+            raise ConfigError(
+                f"{name} assigns no {part!r}, which a config needs; a class or function by itself is no value, "
+                f"write LazyCall(...)(...)"
+            )
     whole = copy.deepcopy(config)
     for part, value in DEFAULTS.items():
-        if part not in whole:
-            whole[part] = thaw(Call(value, [], {})) if isinstance(value, str) else value
+        if whole.get(part) is None:
+            whole[part] = _call(value) if isinstance(value, str) else value
     if whole.op_lib is not None:
         raise ConfigError(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
     return whole
+
+
+def _check_calls(config: DictConfig, name: str) -> None:
+    """Refuse a part that is built already: the file, loaded again by a child, would give another one."""
+    for part in (*SIDE_PARTS, "runner"):
+        value = config[part]
+        if not isinstance(value, LazyNode | None):
+            raise ConfigError(
+                f"{part} of {name} must be a LazyCall, as LazyCall(Linear)(4, 3), got {value!r}{_at(config, part)}"
+            )
+
+
+def _check_reach(config: DictConfig) -> None:
+    for path, value in walk(freeze(config)):
+        target = value.target if isinstance(value, Call) else value
+        if getattr(target, "__module__", None) == "__main__":
+            raise ConfigError(
+                f"{getattr(target, '__qualname__', target)!r} is defined in the script itself, out of a child's reach; "
+                f"move it to a module, or use the runner libbench.runners.local.Local (at {path})"
+            )
+
+
+def _call(target: str) -> LazyNode:
+    """Give a call that nobody wrote, so that the report calls it a default."""
+    node: LazyNode = thaw(Call(target, [], {}))
+    return node
 
 
 def _at(config: DictConfig, key: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -28,18 +29,28 @@ class Pair:
     """A comparison that grows: whatever is won is in it, and is handed to `keep`, before the next step begins."""
 
     def __init__(
-        self, reference: Job, target: Job, settings: tuple[Tolerance, Timer], plan: Plan, watch: Watch, keep: Keep
+        self,
+        reference: Job,
+        target: Job,
+        settings: tuple[Tolerance, Timer],
+        plan: Plan,
+        watch: Watch,
+        keep: Keep,
+        begin: float,
     ) -> None:
         self._jobs = reference, target
         self._tolerance, self._timer = settings
         self._plan = plan
         self._watch = watch
         self._keep = keep
+        self._begin = begin
         changes = difference(reference.config, target.config)
         self.comparison = Comparison(Result(reference.record()), Result(target.record()), changes)
+        # A place that cannot be written to is found now, not when there is something to lose.
+        self.update()
 
     def update(self, **changes: Any) -> None:
-        grown = replace(self.comparison, **changes)
+        grown = replace(self.comparison, **changes, seconds=time.monotonic() - self._begin)
         self.comparison = replace(grown, checks=checks(grown, self._plan.min_speedup))
         self._keep(self.comparison)
 
@@ -81,6 +92,7 @@ def stages(job: Job, folder: Path, watch: Callable[[Event], None], take: Callabl
     """Run one side; give its result after every stage, and with the failure when there is one."""
     folder.mkdir(parents=True, exist_ok=True)
     result = Result(job.record())
+    (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
     try:
         with closing(runner_of(job).open(job, folder=folder, watch=watch)) as session:
             result = replace(result, preparation=session.prepare()[0], environment=session.environment())
@@ -112,6 +124,11 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     metrics = comparison.reference.metrics, comparison.target.metrics
     if not comparison.target.failure and metrics.count(None) == 1:
         yield f"only the {'target' if metrics[0] is None else 'reference'} has an evaluator: no metric was compared"
+    for result in (comparison.reference, comparison.target):
+        load, cores = result.environment.get("load", 0), result.environment.get("cores", 1)
+        if load > cores:
+            yield f"the machine was busy: load {load} on {cores} cores"
+            break
     threads = [r.environment.get("threads") for r in (comparison.reference, comparison.target)]
     if None not in threads and threads[0] != threads[1]:
         yield f"threads differ: {threads[0]} and {threads[1]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ class Parts:
     compiler: Compiler
     device: Device
     evaluator: Evaluator | None
+    memory_before: Mapping[str, int]
 
 
 def build_parts(job: Job) -> Parts:
@@ -37,11 +38,20 @@ def build_parts(job: Job) -> Parts:
     Raises:
         LibbenchError: a part is missing, or has not the methods of its role.
     """
-    built = job.build(*SIDE_PARTS)
+    building = job.building(*SIDE_PARTS)
+    built = dict([next(building)])
+    _check_role("device", built["device"])
+    before = built["device"].memory()
+    built.update(building)
     if built["data"] is None:
         raise LibbenchError(f"{job.name} assigns no 'data'")
-    for name, methods in _ROLES.items():
-        lacking = [f"{method}()" for method in methods if not hasattr(built[name], method)]
-        if lacking and not (built[name] is None and name == "evaluator"):
-            raise LibbenchError(f"{name} must have {', '.join(lacking)}, got {built[name]!r}")
-    return Parts(**built)
+    for name, part in built.items():
+        if name in _ROLES and not (name == "evaluator" and part is None):
+            _check_role(name, part)
+    return Parts(**built, memory_before=before)
+
+
+def _check_role(name: str, part: Any) -> None:
+    lacking = [f"{method}()" for method in _ROLES[name] if not hasattr(part, method)]
+    if lacking:
+        raise LibbenchError(f"{name} must have {', '.join(lacking)}, got {part!r}")

@@ -20,6 +20,7 @@ class Plan:
     Attributes:
         rtol, atol: win over the configs' tolerance; None leaves it.
         timer: wins over the configs'; None takes the target's, then the reference's, then the default.
+        budget: wins over the timer's; None leaves it.
         speed: False leaves the timing out.
         min_speedup: adds a check that the target is at least so many times as fast, by the wall clock.
         spill: bytes of reference outputs that are kept for comparing; batches beyond them are not compared.
@@ -29,6 +30,7 @@ class Plan:
     rtol: float | None = None
     atol: float | None = None
     timer: Timer | None = None
+    budget: float | None = None
     speed: bool = True
     min_speedup: float | None = None
     spill: int = 4 * 2**30
@@ -42,8 +44,14 @@ def settings_of(reference: Job, target: Job, plan: Plan) -> tuple[Tolerance, Tim
     tolerance = setting("tolerance", Tolerance, target, reference)
     tolerance = tolerance if plan.rtol is None else replace(tolerance, rtol=plan.rtol)
     tolerance = tolerance if plan.atol is None else replace(tolerance, atol=plan.atol)
-    timer = setting("timer", Timer, target, reference)
-    return tolerance, plan.timer or timer
+    return tolerance, timer_of(plan, target, reference)
+
+
+def timer_of(plan: Plan, *jobs: Job) -> Timer:
+    """Give what the plan, or the first job that says anything, wants the timing to be."""
+    timer = setting("timer", Timer, *jobs)
+    timer = plan.timer or timer
+    return timer if plan.budget is None else replace(timer, budget=plan.budget)
 
 
 def setting(name: str, kind: type[Setting], *jobs: Job) -> Setting:

@@ -40,7 +40,7 @@ class Failure:
         """Record an exception, with the notes that were added to it on its way."""
         text = str(error).strip()
         first = next(iter(text.splitlines()), "")
-        where = [note.strip() for note in getattr(error, "__notes__", ())]
+        where = [f"({note.strip()})" for note in getattr(error, "__notes__", ())]
         message = " ".join([f"{type(error).__name__}: {first}" if first else type(error).__name__, *where])
         return cls(stage, _kind(error), " ".join(message.split()), "".join(traceback.format_exception(error)))
 

@@ -10,7 +10,7 @@ from libbench.child import Channel
 from libbench.interfaces import Event
 from libbench.job import Job
 from libbench.records import decode, encode
-from libbench.result import Failure, Output, SideFailed
+from libbench.result import Failure, Output, SideFailed, Stage
 from libbench.settings import Timer
 from libbench.worker import Worker
 
@@ -31,6 +31,9 @@ def serve(channel: Channel) -> None:
             value = desk.answer(request)
         except SideFailed as error:
             channel.send({"failure": encode(error.failure), "side": error.side})
+        except Exception as error:
+            # A fault of the worker's own, or of a part in a place where no side is at work.
+            channel.send({"failure": encode(Failure.of(desk.stage, error)), "side": None})
         else:
             channel.send({"value": encode(value)})
 
@@ -41,6 +44,7 @@ class _Desk:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._outputs: Iterator[Output] | None = None
+        self.stage: Stage = "instantiate"
 
     def answer(self, request: Mapping[str, Any]) -> Any:
         match request["do"]:
@@ -63,4 +67,5 @@ class _Desk:
             raise SideFailed(Failure.of("instantiate", error), index) from error
 
     def _watch(self, event: Event) -> None:
+        self.stage = event.stage
         self._channel.send({"event": encode(event)})

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from libbench.compare import compare
+from libbench.compare import OutputComparison
 from libbench.errors import LibbenchError
 from libbench.interfaces import Batch, Evaluator, Event, Watch
 from libbench.job import Job
@@ -65,6 +65,7 @@ class Side:
             with _clock(seconds, "second"):
                 outputs = self._call(fed if not mutated else self._fresh(first))
             repeats = _same(before, snapshot(outputs, copy=False))
+            del before, outputs  # they are no part of what the model keeps
         self._mutates = bool(mutated)
         resident = _above(self._parts.device.memory(), self._memory_before)
         return Preparation(
@@ -126,7 +127,11 @@ class Side:
                 step(call, each)
 
         with self._during("measure", announce=False), workload.mode():
-            return dict(self._parts.device.time(calls))
+            clocks = dict(self._parts.device.time(calls))
+            if "wall" not in clocks:
+                name = type(self._parts.device).__qualname__
+                raise LibbenchError(f"{name}.time() must give 'wall', got {', '.join(clocks) or 'no clock'}")
+            return clocks
 
     @property
     def _method(self) -> str:
@@ -135,7 +140,7 @@ class Side:
     def _instantiate(self) -> Batch:
         self._parts = build_parts(self.job)
         device = self._parts.device
-        self._memory_before = device.memory()
+        self._memory_before = self._parts.memory_before
         self._parts.model = device.put(self._parts.model)
         self._life.enter_context(self._parts.workload.setup(self._parts.model))
         first = next(self._data(), None)
@@ -205,11 +210,14 @@ class Side:
 
 def _same(first: Snapshot, second: Snapshot) -> str:
     """Say "same", or what two calls on one input did not agree in."""
-    report = compare(first, second)
+    comparison = OutputComparison()
+    comparison.add(first, second)
+    report = comparison.report()
     if report.verdict != "different":
         return "same"
     worst = next((leaf for leaf in report.leaves if leaf.verdict == "different"), None)
-    return "; ".join(report.reasons) if worst is None else f"{worst.path} {'; '.join(worst.reasons)}"
+    what = "; ".join(report.reasons) if worst is None else f"{worst.path}: {'; '.join(worst.reasons)}"
+    return f"two calls on one batch differ, so it draws at random or keeps a state ({what})"
 
 
 def _fingerprints(inputs: Any) -> Iterator[tuple[str, str]]:

@@ -44,7 +44,7 @@ class Snapshots:
         key = (output.epoch, output.indices)
         if key in self._forgotten:
             return f"the reference's outputs beyond {self._limit:,} bytes were not kept"
-        return self._kept.get(key, "the reference has no batch with the same indices")
+        return self._kept.get(key, "the reference has no batch of the same samples (another data.batch_size or order)")
 
     def load(self, output: Output) -> Snapshot:
         """Read what was kept of a batch."""

@@ -110,6 +110,11 @@ def test_a_failed_target_is_the_headline_and_its_traceback_only_on_request(libbe
         ("", ["--tgt-set", "model.out_features"], ["model.out_features"]),
         ("", ["--tgt-set", "model.out_features=2,3"], ["model.out_features"]),
         ("seed = -1", [], ["seed", "-1"]),
+        ("model = torch.nn.Linear(4, 3)", [], ["bad.py:2", "model", "LazyCall"]),
+        ("", ["--tgt-set", "compiler.backend=x"], ["Eager", "backend"]),
+        ("activation = torch.nn.ReLU()", ["--tgt-set", "modle=1"], ["modle", "model"]),
+        ("", ["--tgt-set", "model=Linear"], ["model", "_target_"]),
+        ("", ["--tgt-set", "b.py"], ["KEY=VALUE", "b.py"]),
         ("timer = L('libbench.settings.Timer')(pairs=0)", ["--no-speed"], ["bad.py:2", "pairs", "0"]),
         ("runner = L('libbench.runners.process.Process')(timeout=0)", [], ["bad.py:2", "timeout", "0"]),
         ("model = L('torch.nn.Linaer')(4, 3)", [], ["bad.py:2", "Linaer", "Linear"]),
@@ -230,3 +235,68 @@ def test_a_reader_that_has_gone_is_no_traceback(config):
     found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
 
     assert "Traceback" not in found.stdout
+
+
+def test_nans_on_both_sides_are_the_same_but_said(libbench, config):
+    nans = "class Model(torch.nn.Linear):\n    def forward(self, x): return super().forward(x) * float('nan')\n"
+    code, out, _ = libbench("diff", "--ref", config("a", nans + "model = L(Model)(4, 3)"), "--no-speed")
+
+    assert code == 0
+    assert "30 of 30 values are NaN on both sides" in out
+
+
+def test_settings_are_overridden_from_their_defaults(libbench, config, tmp_path):
+    file = tmp_path / "found.json"
+    code, _, err = libbench(
+        *("diff", "--ref", config("a"), "--json", file, "--set", "timer.pairs=7", "tolerance.dtype=any"),
+    )
+
+    found = json.loads(file.read_text())["comparison"]
+    assert (code, err.count("libbench:")) == (0, 0)
+    assert (found["timer"]["pairs"], found["tolerance"]["dtype"]) == (7, "any")
+
+
+def test_quick_changes_only_the_budget(libbench, config, tmp_path):
+    file = tmp_path / "found.json"
+    libbench("diff", "--ref", config("a"), "--json", file, "--set", "timer.pairs=7", "--quick")
+
+    assert json.loads(file.read_text())["comparison"]["timer"] == {
+        "pairs": 7,
+        "precision": 0.01,
+        "budget": 6.0,
+        "warmup": None,
+    }
+
+
+def test_overrides_of_run_may_stand_anywhere(libbench, config, tmp_path):
+    file = tmp_path / "found.json"
+    code, _, _ = libbench("run", config("a"), "data.samples=4", "--no-speed", "data.batch_size=2", "--json", file)
+
+    assert code == 0
+    assert json.loads(file.read_text())["result"]["job"]["overrides"] == ["data.samples=4", "data.batch_size=2"]
+
+
+def test_an_unknown_flag_is_told_with_the_usage_of_its_command(libbench, config, capsys):
+    with pytest.raises(SystemExit) as stop:
+        libbench("run", config("a"), "--no-sped")
+
+    assert stop.value.code == 2
+    assert "libbench run: error: unrecognized arguments: --no-sped" in capsys.readouterr().err
+
+
+def test_a_json_file_that_cannot_be_written_is_told_before_anything_runs(libbench, config, tmp_path):
+    code, out, err = libbench("diff", "--ref", config("sleeps", SLEEPER), "--json", tmp_path)
+
+    assert code == 2
+    assert out == ""
+    assert "evaluate" not in err
+
+
+def test_it_works_where_the_current_folder_shadows_its_modules(config, tmp_path):
+    (tmp_path / "libbench").mkdir()
+    (tmp_path / "statistics.py").write_text("raise RuntimeError('not the one of Python')")
+    tool = started("--ref", config("a"), "--no-speed", cwd=tmp_path)
+    out, err = tool.communicate(timeout=120)
+
+    assert (tool.returncode, err.count("libbench:")) == (0, 0)
+    assert out.startswith("SAME OUTPUTS")

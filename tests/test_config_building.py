@@ -312,7 +312,7 @@ def test_single_parts_are_built_with_what_they_share_and_refer_to():
         freeze({"width": 3, "shared": L(NS)(n="${width}"), "a": L(NS)(s="${shared}"), "b": L(NS)(s="${shared}")})
     )
 
-    parts = instantiate_parts(cfg, ["a", "b", "absent"])
+    parts = dict(instantiate_parts(cfg, ["a", "b", "absent"]))
 
     assert list(parts) == ["a", "b"]
     assert parts["a"].s is parts["b"].s

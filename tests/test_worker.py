@@ -209,6 +209,35 @@ def test_memory_of_a_call_is_seen_above_what_was_there(worker):
     assert 100_000_000 < work.metrics().peak["host"] < 300_000_000
 
 
+def test_the_weights_of_a_model_count_as_resident(worker):
+    class Heavy(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(50_000_000))
+
+        def forward(self, x):
+            return x * self.weight[0]
+
+    work = worker(model=L(Heavy)())
+
+    (prepared,) = work.prepare()
+
+    assert 190_000_000 < prepared.resident < 300_000_000
+
+
+def test_a_device_without_a_wall_clock_is_told_so(worker):
+    class Odd(Cpu):
+        def time(self, call):
+            call()
+            return {"gpu": 1.0}
+
+    work = worker(device=L(Odd)())
+    work.prepare()
+
+    with pytest.raises(SideFailed, match=r"Odd.time\(\) must give 'wall', got gpu"):
+        work.measure(Timer(pairs=6))
+
+
 def test_the_clock_of_the_cpu_shows_the_seconds_of_a_call():
     assert 0.01 <= Cpu().time(lambda: __import__("time").sleep(0.01))["wall"] < 1
 

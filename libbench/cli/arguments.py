@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import libbench
@@ -33,7 +34,9 @@ _EXIT_CODES = (
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ref", required=True, metavar="FILE", help="config of the side that is trusted")
-    parser.add_argument("--tgt", action="append", metavar="FILE", help="config of a side to judge; may be repeated")
+    parser.add_argument(
+        "--tgt", nargs="+", action="extend", metavar="FILE", help="configs of the sides to judge; may be repeated"
+    )
     for flag, whose in (("--ref-set", "the reference"), ("--tgt-set", "every target"), ("--set", "all sides")):
         parser.add_argument(
             flag, nargs="+", action="extend", default=[], metavar="KEY=VALUE", help=f"override values of {whose}"
@@ -49,6 +52,20 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     _add_common(parser)
 
 
+def parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """Read a command line; overrides of `run` may stand before, between and after the flags.
+
+    Raises:
+        SystemExit: it is wrong, with code 2, or asks for help, with code 0.
+    """
+    arguments, rest = parser_of().parse_known_args(argv)
+    if rest and (arguments.command != "run" or any(word.startswith("-") for word in rest)):
+        arguments.parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        arguments.overrides += rest
+    return arguments
+
+
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", help="config file")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
@@ -56,6 +73,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(parser=parser)
     parser.add_argument("--quick", action="store_true", help="time for about 6 seconds instead of 30")
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")

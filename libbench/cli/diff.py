@@ -30,16 +30,16 @@ def main(arguments: argparse.Namespace) -> int:
                     progress.print(_report(comparison, arguments))
     except BaseException:
         # Whatever stops it, what has been won is shown.
-        if kept.last is not None and not kept.last.complete:
+        if kept.last is not None and not kept.last.complete and kept.last.reference.preparation is not None:
             print(_report(kept.last, arguments))
         raise
     if len(kept.done) > 1:
-        print(render_many(kept.done, colour=style_of(arguments)["colour"]))
+        print(render_many(kept.done, **style_of()))
     return max(comparison.exit_code for comparison in kept.done)
 
 
 def _report(comparison: Comparison, arguments: argparse.Namespace) -> str:
-    text = render(comparison, **style_of(arguments))
+    text = render(comparison, verbose=arguments.verbose, **style_of())
     return with_traceback(text, arguments, comparison.reference, comparison.target)
 
 

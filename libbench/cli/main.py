@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-from libbench.cli.arguments import parser_of
+from libbench.cli.arguments import parsed
 
 EXIT_TROUBLE = 2
 EXIT_INTERRUPTED = 130
@@ -22,7 +22,7 @@ EXIT_INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code: 0 same, 1 different, 2 could not be judged, 130 interrupted."""
-    arguments = parser_of().parse_args(sys.argv[1:] if argv is None else argv)
+    arguments = parsed(sys.argv[1:] if argv is None else argv)
     before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         return _command(arguments)
@@ -49,7 +49,7 @@ def one_line(error: Exception) -> str:
     from libbench.errors import LibbenchError
 
     text = " ".join(str(error).split())
-    notes = " ".join(" ".join(note.split()) for note in getattr(error, "__notes__", ()))
+    notes = " ".join(f"({' '.join(note.split())})" for note in getattr(error, "__notes__", ()))
     name = "" if isinstance(error, LibbenchError) and text else f"{type(error).__name__}: "
     return f"{name}{text} {notes}".strip()
 

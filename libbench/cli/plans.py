@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import sys
+from typing import TypedDict
 
 from libbench.diff import Plan
 from libbench.result import Result
-from libbench.settings import Timer
 
-QUICK = Timer(budget=6.0)
+QUICK = 6.0
+"""Seconds of timing under --quick."""
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
@@ -17,7 +20,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     return Plan(
         rtol=getattr(arguments, "rtol", None),
         atol=getattr(arguments, "atol", None),
-        timer=QUICK if arguments.quick else None,
+        budget=QUICK if arguments.quick else None,
         speed=not arguments.no_speed,
         min_speedup=getattr(arguments, "min_speedup", None),
         spill=getattr(arguments, "spill", Plan.spill),
@@ -30,9 +33,22 @@ def jobs_flags(arguments: argparse.Namespace) -> list[str]:
     return [] if arguments.timeout is None else [f"runner.timeout={arguments.timeout:g}"]
 
 
-def style_of(arguments: argparse.Namespace) -> dict[str, bool]:
-    """Give how a report is rendered."""
-    return {"verbose": arguments.verbose, "colour": sys.stdout.isatty()}
+WIDTH = 100
+"""Columns of a report, where the terminal has so many."""
+
+
+class Style(TypedDict):
+    """How a report is rendered."""
+
+    colour: bool
+    width: int
+
+
+def style_of() -> Style:
+    """Give what suits standard output: plain and 100 columns where it is no terminal."""
+    if not sys.stdout.isatty():
+        return Style(colour=False, width=WIDTH)
+    return Style(colour="NO_COLOR" not in os.environ, width=min(WIDTH, shutil.get_terminal_size().columns))
 
 
 def with_traceback(text: str, arguments: argparse.Namespace, *results: Result) -> str:

@@ -38,13 +38,10 @@ class Progress:
         # Building both sides again is a part of timing them, and of no interest by itself.
         doing = name if name.startswith("timing") else f"{name}: {event.stage}"
         if self._bar is not None and self._task is not None:
-            self._bar.update(
-                self._task,
-                description=doing,
-                completed=event.done,
-                total=event.total,
-                unit=_UNITS.get(event.stage, ""),
-            )
+            if self._shown != doing or event.total is None:
+                # An update cannot take a total away, nor set the clock of a finished task going again.
+                self._bar.reset(self._task, total=event.total, description=doing)
+            self._bar.update(self._task, completed=event.done, total=event.total, unit=_UNITS.get(event.stage, ""))
         elif self._shown != doing:
             print(doing, file=sys.stderr, flush=True)
         self._shown = doing
@@ -60,10 +57,10 @@ class Progress:
 
 def _bar() -> Bar:
     return Bar(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[unit]}"),
+        TextColumn("{task.fields[unit]}", markup=False),
         TimeElapsedColumn(),
         console=Console(file=sys.stderr),
         transient=True,

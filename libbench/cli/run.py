@@ -17,7 +17,7 @@ from libbench.result import Result
 def main(arguments: argparse.Namespace) -> int:
     """Run one config; give 0, or 2 when it failed."""
     job = Job.load(arguments.config, [*jobs_flags(arguments), *arguments.overrides], arguments.seed)
-    results = [Result(job.record())]
+    results: list[Result] = []
 
     def keep(result: Result) -> None:
         results.append(result)
@@ -25,11 +25,13 @@ def main(arguments: argparse.Namespace) -> int:
             if file is not None:
                 write_json(file, result_to_json(result))
 
+    keep(Result(job.record()))
     try:
         with Progress() as progress:
             run(job, plan_of(arguments), watch=progress.watch, keep=keep)
     finally:
         # Whatever stops it, what has been won is shown.
         if len(results) > 1:
-            print(with_traceback(render_result(results[-1], **style_of(arguments)), arguments, results[-1]))
+            text = render_result(results[-1], verbose=arguments.verbose, **style_of())
+            print(with_traceback(text, arguments, results[-1]))
     return 2 if results[-1].failure else 0

@@ -201,6 +201,8 @@ class LeafComparison:
         found = self._statistics
         if found is None or found.mismatches or not found.elements:
             return []
+        if isinstance(found, FloatStatistics) and found.nans[0]:
+            return [f"{found.nans[0]:,} of {found.elements:,} values are NaN on both sides"]
         if _dtype_name(self._nodes[0]) == _dtype_name(self._nodes[1]):
             return []
         largest = (found.extremes if isinstance(found, FloatStatistics) else found).max_abs

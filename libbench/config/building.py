@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from omegaconf.base import Node
@@ -50,14 +50,17 @@ def instantiate(cfg: Any, /, **kwargs: Any) -> Any:
     return _Builder(root).value(tree, place_of(path))
 
 
-def instantiate_parts(cfg: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Build some of a config's top-level values, as `instantiate` does; a node that two of them share is built once.
+def instantiate_parts(cfg: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Build some of a config's top-level values, one by one, as `instantiate` does.
 
-    Names that the config does not have are left out. Interpolations see the whole config.
+    A node that two of them share is built once. Names that the config does not have are left out. Interpolations see
+    the whole config.
     """
     tree = freeze(cfg)
     builder = _Builder(tree)
-    return {name: builder.value(tree[name], ((), name)) for name in names if name in tree}
+    for name in names:
+        if name in tree:
+            yield name, builder.value(tree[name], ((), name))
 
 
 def built_at(error: BaseException) -> str | None:

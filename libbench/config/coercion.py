@@ -88,10 +88,25 @@ def _like(value: Any, raw: str, present: Any, where: str) -> Any:
             from libbench.config.freezing import freeze
 
             return freeze(value)
-        raise ConfigError(f"a call is there; set its parameters one by one, or null, got {raw!r}{where}")
+        raise ConfigError(
+            f"a call is there: set its parameters one by one, or another target as KEY._target_=module.Name, "
+            f"got {raw!r}{where}"
+        )
+    elif isinstance(present, type) or callable(present):
+        return _callable(value, where)
     else:
         return _plain(value)
     raise ConfigError(f"wanted {_word(present)}, got {raw!r}{where}")
+
+
+def _callable(value: Any, where: str) -> Any:
+    """Give the class or function that a text names, in place of another one."""
+    from libbench.config.targets import callable_target
+
+    try:
+        return callable_target(str(value))
+    except ConfigError as error:
+        raise ConfigError(f"{error}{where}") from error
 
 
 def _word(present: Any) -> str:

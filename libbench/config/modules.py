@@ -267,7 +267,7 @@ def _names_in(folder: Path) -> set[str]:
 
 def _regular_name(file: Path) -> str | None:
     """Give the dotted name under which a file of an importable package is imported anyway."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # other threads import meanwhile
         if getattr(module, "__file__", None) == str(file) and FILE_MODULE not in vars(module) and name != "__main__":
             return name
     parts = [] if file.name == "__init__.py" else [file.stem]

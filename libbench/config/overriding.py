@@ -47,6 +47,8 @@ class _Override:
         try:
             parsed = _parser().parse_override(text)
         except HydraException as error:
+            if "=" not in text and not text.startswith("~"):
+                raise ConfigError(f"an override is KEY=VALUE, got {text!r}") from error
             raise ConfigError(f"cannot read the override {text!r}: {str(error).splitlines()[0]}") from error
         if parsed.is_sweep_override():
             raise ConfigError(

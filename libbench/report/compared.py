@@ -157,7 +157,7 @@ def _write_reasons(page: Page, outputs: OutputsReport, leaves: Sequence[LeafRepo
 
 
 def _leaf_row(leaf: LeafReport) -> list[Cell]:
-    dtypes = _pair(leaf.dtypes[0] or leaf.kind, leaf.dtypes[1] or "-")
+    dtypes = _pair(leaf.dtypes[0] or "-", leaf.dtypes[1] or "-")
     shapes = _pair(shape_text(leaf.shapes[0]), shape_text(leaf.shapes[1]))
     return [
         leaf.path, dtypes if any(leaf.dtypes) else leaf.kind, shapes, verdict_cell(leaf.verdict),

@@ -135,7 +135,8 @@ def _so_far(found: list[Piece]) -> list[Piece]:
 
 def _outputs(outputs: OutputsReport, comparison: Comparison) -> Piece:
     if outputs.verdict == "different":
-        return f"DIFFERENT OUTPUTS: {why_different(outputs)}", "bad"
+        inputs = "" if comparison.inputs is not None or not outputs.batches else " (inputs differ)"
+        return f"DIFFERENT OUTPUTS{inputs}: {why_different(outputs)}", "bad"
     if outputs.verdict == "unjudged":
         leaf = next((leaf for leaf in outputs.leaves if leaf.verdict == "unjudged"), None)
         why = f"{leaf.path}: {'; '.join(leaf.reasons)}" if leaf else _not_compared(outputs)
