@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,7 +80,7 @@ class Job:
         """
         path = Path(file)
         loaded = _complete(LazyConfig.load(path), str(file))
-        begun = {part: _call(target) for part, target in SETTINGS.items() if loaded[part] is None}
+        begun = {part: thaw(Call(target, [], {})) for part, target in SETTINGS.items() if loaded[part] is None}
         for part in begun:
             # What an override of a setting begins with, if there is one; without, the other side's is asked.
             del loaded[part]
@@ -167,13 +166,14 @@ def _complete(config: DictConfig, name: str) -> DictConfig:
                 f"{name} assigns no {part!r}, which a config needs; a class or function by itself is no value, "
                 f"write LazyCall(...)(...)"
             )
-    whole = copy.deepcopy(config)
+    if config.get("op_lib") is not None:
+        raise ConfigError(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
+    # In the tree, where nobody has written what is put in.
+    whole = freeze(config)
     for part, value in DEFAULTS.items():
         if whole.get(part) is None:
-            whole[part] = _call(value) if isinstance(value, str) else value
-    if whole.op_lib is not None:
-        raise ConfigError(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
-    return whole
+            whole[part] = Call(value, [], {}) if isinstance(value, str) else value
+    return thaw(whole)
 
 
 def _check_calls(config: DictConfig, name: str) -> None:
@@ -194,12 +194,6 @@ def _check_reach(config: DictConfig) -> None:
                 f"{getattr(target, '__qualname__', target)!r} is defined in the script itself, out of a child's reach; "
                 f"move it to a module, or use the runner libbench.runners.local.Local (at {path})"
             )
-
-
-def _call(target: str) -> LazyNode:
-    """Give a call that nobody wrote, so that the report calls it a default."""
-    node: LazyNode = thaw(Call(target, [], {}))
-    return node
 
 
 def _at(config: DictConfig, key: str) -> str:
