@@ -26,6 +26,8 @@ from typing import Any
 
 PRELOAD = ["torch", "numpy", "libbench.serve"]
 _PR_SET_PDEATHSIG = 1
+_LONGEST_WAIT = 1e6
+"""More seconds than the system call takes are no number to it."""
 _SAFE_PATH = "PYTHONSAFEPATH"
 _starting = threading.Lock()
 
@@ -113,7 +115,7 @@ class Child:
             ChildLate: nothing came in time.
         """
         connection = self._channel.connection
-        ready = wait([connection, self._process.sentinel], max(0.0, seconds))
+        ready = wait([connection, self._process.sentinel], min(max(0.0, seconds), _LONGEST_WAIT))
         if not ready:
             raise ChildLate
         # A dead child's last words are read first; a grandchild may hold the pipe open after it.
@@ -147,6 +149,8 @@ def _enter(main: Callable[[Channel], None], connection: Connection, log: str, en
     # The fork server has the environment of the time when it was started.
     os.environ.clear()
     os.environ.update(environment)
+    # Every child has the pipe by which the fork server knows that its parent lives; only the parent should hold it.
+    os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
     _die_with_parent()
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for stream in (1, 2):

@@ -74,7 +74,7 @@ def diff_all(
             pair.update(reference=known)
             if known.failure is None:
                 pair.run_target(snapshots, place)
-                pair.time(place)
+                pair.time(snapshots, place)
             pair.update(complete=True)
             yield pair.comparison
             begin = time.monotonic()

@@ -99,8 +99,8 @@ class Job:
         if seed is not None:
             config = LazyConfig.apply_overrides(config, [f"seed={seed}"])
         value = config.seed
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ConfigError(f"seed must be an int of at least 0, got {value!r}{_at(config, 'seed')}")
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+            raise ConfigError(f"seed must be an int from 0 to 2**63 - 1, got {value!r}{_at(config, 'seed')}")
         problems = validate(config, only=PARTS)
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -173,7 +173,8 @@ def _complete(config: DictConfig, name: str) -> DictConfig:
     for part, value in DEFAULTS.items():
         if whole.get(part) is None:
             whole[part] = Call(value, [], {}) if isinstance(value, str) else value
-    return thaw(whole)
+    complete: DictConfig = thaw(whole)
+    return complete
 
 
 def _check_calls(config: DictConfig, name: str) -> None:

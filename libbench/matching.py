@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from libbench.compare import OutputComparison
 from libbench.findings import OutputsReport
 from libbench.result import Output
 from libbench.settings import Tolerance
-from libbench.snapshots import Snapshots
+from libbench.snapshots import Key, Snapshots
 from libbench.tree import load_snapshot, remove_snapshot
 
 
@@ -29,7 +30,8 @@ class Matcher:
         self._folder = folder
         self._keep = keep
         self._comparison = OutputComparison(tolerance)
-        self._samples: set[int] = set()
+        self._samples: Counter[int] = Counter()
+        self._seen: Counter[Key] = Counter()
         self._matched = 0
         self._other_inputs = 0
         self._hash = hashlib.sha256()
@@ -37,7 +39,9 @@ class Matcher:
     def add(self, output: Output) -> None:
         """Compare one batch."""
         self._samples.update(output.indices)
-        other = self._reference.find(output)
+        key = (output.epoch, output.indices)
+        other = self._reference.find(output, self._seen[key])
+        self._seen[key] += 1
         if isinstance(other, str):
             self._comparison.skip(other)
         else:
@@ -79,6 +83,6 @@ class Matcher:
             ("target", self._samples, self._reference.samples),
         )
         for name, ours, theirs in both:
-            only = sorted(ours - theirs)
+            only = ours - theirs
             if only:
-                yield f"{len(only)} samples are only in the {name}, the first with index {only[0]}"
+                yield f"{only.total()} samples are only in the {name}, the first with index {min(only)}"

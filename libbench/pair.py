@@ -71,21 +71,31 @@ class Pair:
         metrics = _metrics(reference, self.comparison, self._tolerance)
         self.update(metrics=metrics, notes=(*matcher.notes(), *_notes(self.comparison)))
 
-    def time(self, folder: Path) -> None:
+    def time(self, snapshots: Snapshots, folder: Path) -> None:
         if not self._plan.speed or self.comparison.target.failure:
             return
         self.update(timer=self._timer)
-        if not one_runner(self._jobs):
-            note = "the sides name different runners: each was timed in its own process, in alternating rounds"
-            self.update(notes=(*self.comparison.notes, note))
+        results = self.comparison.reference, self.comparison.target
+        alone = [
+            place if result.preparation and result.preparation.repeats == "same" else None
+            for place, result in zip((snapshots.folder, folder), results, strict=True)
+        ]
         try:
-            for measurement in measurements(self._jobs, self._timer, folder, self._watch):
+            for measurement in measurements(self._jobs, self._timer, folder, self._watch, alone):
+                if not measurement.together and not self.comparison.measurements:
+                    note = f"each side was timed in its own process: {self._why()}"
+                    self.update(notes=(*self.comparison.notes, note))
                 timed = (*self.comparison.measurements, measurement)
                 self.update(measurements=timed, speedups=speedups(timed))
         except SideFailed as error:
             # Where it cannot be told who ended a process that holds both, the reference has at least run by itself.
             name = "reference" if error.side == 0 else "target"
             self.update(**{name: replace(getattr(self.comparison, name), failure=error.failure)})
+
+    def _why(self) -> str:
+        if not one_runner(self._jobs):
+            return "the sides name different runners"
+        return "in one process a side gave other outputs than alone (modules of one name, or a global switch?)"
 
 
 def stages(job: Job, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], None]) -> Iterator[Result]:
@@ -109,13 +119,26 @@ def _metrics(reference: Job, comparison: Comparison, tolerance: Tolerance) -> tu
     ours, theirs = comparison.reference.metrics, comparison.target.metrics
     if ours is None or theirs is None:
         return ()
-    evaluator: Evaluator = reference.build("evaluator")["evaluator"]
-    return tuple(evaluator.compare(ours, theirs, tolerance))
+    try:
+        evaluator: Evaluator = reference.build("evaluator")["evaluator"]
+        return tuple(evaluator.compare(ours, theirs, tolerance))
+    except Exception as error:
+        # It is the user's code; what else was found stands.
+        why = f"compare failed: {type(error).__name__}: {error}"
+        return tuple(
+            MetricReport(
+                name=name, reference=ours.get(name), target=theirs.get(name), difference=None,
+                allowed=0.0, verdict="unjudged", note=why,
+            )
+            for name in {**ours, **theirs}
+        )  # fmt: skip
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     """Say what a reader should know before trusting a figure."""
     for name, result in (("reference", comparison.reference), ("target", comparison.target)):
+        if result.evaluation and result.evaluation.missing:
+            yield f"the {name}'s evaluator gave no record for {result.evaluation.missing:,} samples"
         if result.preparation and result.preparation.mutated:
             yield f"the {name} changes its inputs in place: {', '.join(result.preparation.mutated)}"
     target = comparison.target.preparation

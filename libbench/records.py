@@ -72,7 +72,14 @@ def decode(kind: Any, data: Any) -> Any:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write JSON so that a reader sees the old file or the whole new one, never a part."""
+    """Write JSON so that a reader sees the old file or the whole new one, never a part.
+
+    A link is followed; what is no regular file, such as a pipe or a device, is written to as it stands.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, indent=1, allow_nan=False)
     with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}-", delete=False, encoding="utf-8") as file:

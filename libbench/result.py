@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from libbench.config import Change
+from libbench.errors import MissingPackageError, UnavailableError
 from libbench.findings import MetricReport, OutputsReport
 from libbench.settings import Timer, Tolerance
 
@@ -38,11 +39,11 @@ class Failure:
     @classmethod
     def of(cls, stage: Stage, error: BaseException) -> Failure:
         """Record an exception, with the notes that were added to it on its way."""
-        text = str(error).strip()
+        text = _text(error)
         first = next(iter(text.splitlines()), "")
-        where = [f"({note.strip()})" for note in getattr(error, "__notes__", ())]
+        where = [f"({str(note).strip()})" for note in getattr(error, "__notes__", ())]
         message = " ".join([f"{type(error).__name__}: {first}" if first else type(error).__name__, *where])
-        return cls(stage, _kind(error), " ".join(message.split()), "".join(traceback.format_exception(error)))
+        return cls(stage, _kind(error), " ".join(message.split()), _traceback(error))
 
 
 class SideFailed(Exception):
@@ -80,12 +81,14 @@ class Measurement:
         inner: for each side, calls in one trial.
         warmup: for each side, calls before the first timed one.
         seconds: what the timed rounds took.
+        together: whether both sides were in one process, call by call; else each had its own, and rounds alternated.
     """
 
     clocks: tuple[Mapping[str, Timing], ...]
     inner: tuple[int, ...]
     warmup: tuple[int, ...]
     seconds: float
+    together: bool = True
 
 
 @dataclass(frozen=True)
@@ -180,11 +183,13 @@ class Evaluation:
 
     Attributes:
         metrics: by name; None without an evaluator.
+        missing: samples that were run and for which the evaluator gave no record.
         peak: largest memory while evaluating, in bytes above what was there before, by kind of memory.
     """
 
     metrics: Mapping[str, float] | None
     peak: Mapping[str, int]
+    missing: int = 0
 
 
 @dataclass(frozen=True)
@@ -274,7 +279,22 @@ class Comparison:
 
 
 def _kind(error: BaseException) -> Kind:
+    if isinstance(error, MissingPackageError | UnavailableError):
+        return "unavailable"
+    # torch's own class for this is not looked up, since records are read without torch.
     names = {kind.__name__ for kind in type(error).__mro__}
-    if names & {"MemoryError", "OutOfMemoryError"}:
-        return "memory"
-    return "unavailable" if names & {"MissingPackageError", "UnavailableError"} else "exception"
+    return "memory" if names & {"MemoryError", "OutOfMemoryError"} else "exception"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error).strip()
+    except Exception:
+        return "its text cannot be read"
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:
+        return "".join(traceback.format_tb(error.__traceback__))

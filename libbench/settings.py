@@ -63,6 +63,10 @@ class Timer:
     warmup: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("pairs", "warmup"):
+            value = getattr(self, name)
+            if value is not None and type(value) is not int:
+                raise TypeError(f"{name} must be an int or None, got {value!r}")
         if self.pairs is not None and self.pairs < 1:
             raise ValueError(f"pairs must be at least 1, got {self.pairs}")
         if not 0 < self.precision < 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import operator
 import os
 import random
 import time
@@ -38,6 +40,7 @@ class Side:
         self._life = life
         self._parts: Parts
         self._records: dict[int, Any] = {}
+        self._samples: set[int] = set()
         self._memory_before: Mapping[str, int] = {}
         self._pool: list[Batch] = []
         self._mutates = False
@@ -56,12 +59,12 @@ class Side:
         # The first call compiles, for a compiler that works lazily; the second shows what a call does by itself.
         facts = self._compiled.facts
         with self._during("compile" if facts else "evaluate"):
-            inputs = dict(_fingerprints(first.inputs))
             fed = self._fresh(first)
             with _clock(seconds, "first"):
                 outputs = self._call(fed)
-            mutated = tuple(p for p, now in _fingerprints(fed.inputs) if inputs.get(p) != now)
+            mutated = _changed(first.inputs, fed.inputs)
             before = snapshot(outputs)
+            save_snapshot(before, first_outputs(self._folder, self.index), 0)
             with _clock(seconds, "second"):
                 outputs = self._call(fed if not mutated else self._fresh(first))
             repeats = _same(before, snapshot(outputs, copy=False))
@@ -104,7 +107,9 @@ class Side:
             if evaluator is not None:
                 with _named(f"{type(evaluator).__qualname__}.evaluate, {len(records)} records"):
                     metrics = {str(k): float(value) for k, value in evaluator.evaluate(records).items()}
-            return Evaluation(metrics, _above(self._parts.device.peak_memory(), self._memory_before))
+            missing = len(self._samples - records.keys()) if evaluator is not None else 0
+            peak = _above(self._parts.device.peak_memory(), self._memory_before)
+            return Evaluation(metrics, peak, missing)
 
     def fill_pool(self) -> None:
         """Keep the first full batches on the device."""
@@ -118,8 +123,10 @@ class Side:
 
     def trial(self, number: int, inner: int) -> Mapping[str, float]:
         """Run `inner` calls on one input of the pool; give their seconds by clock, together."""
-        batch = self._pool[number % len(self._pool)]
-        batches = [self._fresh(batch) for _ in range(inner)] if self._mutates else [batch] * inner
+        # Never one input twice in a row, where there are two: a model may keep its last answer.
+        batches = [self._pool[(number * inner + i) % len(self._pool)] for i in range(inner)]
+        if self._mutates:
+            batches = [self._fresh(batch) for batch in batches]
         step, call, workload = self._parts.workload.step, self._compiled.call, self._parts.workload
 
         def calls() -> None:
@@ -143,6 +150,9 @@ class Side:
         self._memory_before = self._parts.memory_before
         self._parts.model = device.put(self._parts.model)
         self._life.enter_context(self._parts.workload.setup(self._parts.model))
+        if iter(self._parts.data) is self._parts.data:
+            kind = type(self._parts.data).__qualname__
+            raise LibbenchError(f"data are gone through several times, which a {kind} cannot be; wrap it in a class")
         first = next(self._data(), None)
         if first is None:
             raise LibbenchError("data gave no batch")
@@ -150,15 +160,23 @@ class Side:
 
     def _data(self) -> Iterator[Batch]:
         data: Iterable[Any] = self._parts.data
-        for batch in data:
+        first = 0
+        for number, batch in enumerate(data):
             if not isinstance(batch, Batch):
                 raise LibbenchError(f"data must give libbench.interfaces.Batch, got {type(batch).__qualname__}")
+            try:
+                indices = tuple(operator.index(index) for index in batch.indices)
+            except TypeError as error:
+                raise LibbenchError(f"indices of batch {number} must be ints, got {batch.indices!r}") from error
             # How often the data were looked at before is this side's affair: the evaluation is the first epoch.
-            yield replace(batch, epoch=0)
+            first = batch.epoch if number == 0 else first
+            yield replace(batch, indices=indices, number=number, epoch=batch.epoch - first)
 
     def _fresh(self, batch: Batch) -> Batch:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
         copied = map_tensors(torch.clone, batch.inputs)
+        # What is no tensor may be changed in place, too; the tensors, which are copied already, are kept.
+        copied = copy.deepcopy(copied, {id(tensor): tensor for _, tensor in tensors(copied)})
         return replace(batch, inputs=self._parts.device.put(copied))
 
     def _call(self, batch: Batch) -> Any:
@@ -170,12 +188,13 @@ class Side:
 
     def _evaluate(self, batch: Batch) -> Output:
         outputs = self._call(self._fresh(batch))
+        inputs = fingerprint(batch.inputs)
         # Written before the evaluator may change it and before the next call may overwrite it.
         taken = snapshot(outputs, copy=False)
         save_snapshot(taken, self._folder, batch.number)
         if self._parts.evaluator is not None:
             self._process(self._parts.evaluator, batch, outputs)
-        return Output(batch.number, batch.epoch, batch.indices, fingerprint(batch.inputs), taken.nbytes)
+        return Output(batch.number, batch.epoch, batch.indices, inputs, taken.nbytes)
 
     def _process(self, evaluator: Evaluator, batch: Batch, outputs: Any) -> None:
         name = type(evaluator).__qualname__
@@ -186,6 +205,7 @@ class Side:
             if strange:
                 raise LibbenchError(f"{name} gave records for indices that are not in the batch: {_brief(strange)}")
         self._records.update(records)
+        self._samples.update(batch.indices)
 
     def _seed(self) -> None:
         seed = self.job.seed
@@ -204,8 +224,17 @@ class Side:
         try:
             with _cache_folder(self.job.cache):
                 yield
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise SideFailed(Failure.of(stage, error), self.index) from error
+
+
+def first_outputs(folder: Path, index: int) -> Path:
+    """Give where a session leaves the outputs of a side's first call, as snapshot 0, for others to compare with."""
+    place = folder / f"first-{index}"
+    place.mkdir(exist_ok=True)
+    return place
 
 
 def _same(first: Snapshot, second: Snapshot) -> str:
@@ -220,9 +249,13 @@ def _same(first: Snapshot, second: Snapshot) -> str:
     return f"two calls on one batch differ, so it draws at random or keeps a state ({what})"
 
 
-def _fingerprints(inputs: Any) -> Iterator[tuple[str, str]]:
-    for path, tensor in tensors(inputs):
-        yield path, fingerprint(tensor)
+def _changed(before: Any, after: Any) -> tuple[str, ...]:
+    """Give the paths of the inputs that a call has changed; `inputs` where it was no tensor, or all of them."""
+    if fingerprint(before) == fingerprint(after):
+        return ()
+    known = {path: fingerprint(tensor) for path, tensor in tensors(before)}
+    paths = [path for path, tensor in tensors(after) if known.get(path) != fingerprint(tensor)]
+    return tuple("inputs" if path == "output" else path for path in paths) or ("inputs",)
 
 
 def _above(now: Mapping[str, int], before: Mapping[str, int]) -> Mapping[str, int]:
@@ -236,7 +269,8 @@ def _parameters(model: Any) -> int | None:
 def _length(sized: Any) -> int | None:
     try:
         return len(sized)
-    except TypeError:
+    except Exception:
+        # A length is only shown; data without one, or with a wrong one, are still data.
         return None
 
 

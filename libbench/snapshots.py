@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from libbench.result import Output
 from libbench.tree import Snapshot, load_snapshot, remove_snapshot
+
+Key = tuple[int, tuple[int, ...]]
 
 
 class Snapshots:
@@ -16,7 +19,7 @@ class Snapshots:
         limit: bytes that are kept; a batch that would pass it is forgotten, but known to have been.
 
     Attributes:
-        samples: the dataset indices of all batches, forgotten ones too.
+        samples: how often each dataset index was run, in batches that are not kept too.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -24,27 +27,29 @@ class Snapshots:
         self.folder = folder
         self._limit = limit
         self._size = 0
-        self._kept: dict[tuple[int, tuple[int, ...]], Output] = {}
-        self._forgotten: set[tuple[int, tuple[int, ...]]] = set()
-        self.samples: set[int] = set()
+        self._kept: dict[Key, list[Output | None]] = {}
+        self.samples: Counter[int] = Counter()
 
     def add(self, output: Output) -> None:
         """Take note of a batch whose snapshot lies in the folder."""
-        key = (output.epoch, output.indices)
         self.samples.update(output.indices)
-        if self._size + output.nbytes > self._limit:
-            self._forgotten.add(key)
-            remove_snapshot(self.folder, output.number)
-        else:
+        fits = self._size + output.nbytes <= self._limit
+        self._kept.setdefault((output.epoch, output.indices), []).append(output if fits else None)
+        if fits:
             self._size += output.nbytes
-            self._kept[key] = output
+        else:
+            remove_snapshot(self.folder, output.number)
 
-    def find(self, output: Output) -> Output | str:
-        """Give the batch with the same epoch and indices, or say why there is none."""
-        key = (output.epoch, output.indices)
-        if key in self._forgotten:
-            return f"the reference's outputs beyond {self._limit:,} bytes were not kept"
-        return self._kept.get(key, "the reference has no batch of the same samples (another data.batch_size or order)")
+    def find(self, output: Output, occurrence: int) -> Output | str:
+        """Give the batch with the same epoch and indices, or say why there is none.
+
+        Args:
+            occurrence: how many such batches the other side has had before.
+        """
+        found = self._kept.get((output.epoch, output.indices), [])
+        if occurrence < len(found):
+            return found[occurrence] or f"the reference's outputs beyond {self._limit:,} bytes were not kept"
+        return "the reference has no batch of the same samples (another data.batch_size or order)"
 
     def load(self, output: Output) -> Snapshot:
         """Read what was kept of a batch."""

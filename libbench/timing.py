@@ -8,12 +8,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from libbench.compare import OutputComparison
 from libbench.config import digest
 from libbench.interfaces import Event, Runner
 from libbench.job import Job
 from libbench.measure import MOST_PAIRS, ROUND
 from libbench.result import Measurement, SideFailed, Timing
 from libbench.settings import Timer
+from libbench.side import first_outputs
+from libbench.tree import load_snapshot
 
 Watch = Callable[[str, Event], None]
 
@@ -29,12 +32,18 @@ def one_runner(jobs: Sequence[Job]) -> bool:
     return len({digest(job.config.runner) for job in jobs}) == 1
 
 
-def measurements(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch) -> Iterator[Measurement]:
+def measurements(
+    jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch, alone: Sequence[Path | None] = ()
+) -> Iterator[Measurement]:
     """Time one side, or two against each other, in one fresh process after another.
+
+    Two sides share a process where they name one runner and are there what they were alone: modules of one name or a
+    global switch of the other side may make something else of them, which shows in the outputs of the first call.
 
     Args:
         jobs: one, or the reference and the target.
         timer: its budget is shared among the processes.
+        alone: for each job, the folder of the session that evaluated it; None leaves the side unchecked.
 
     Raises:
         SideFailed: a side failed; its `side` is the job's position, None when it cannot be told.
@@ -42,17 +51,27 @@ def measurements(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch) 
     runner = runner_of(jobs[0])
     share = replace(timer, budget=timer.budget / runner.processes)
     together = one_runner(jobs)
-
     for number in range(1, runner.processes + 1):
         place = folder / f"timing-{number}"
         tell = partial(watch, f"timing, process {number} of {runner.processes}")
+        if together:
+            place.mkdir(parents=True)
+            with closing(runner.open(*jobs, folder=place, watch=tell)) as session:
+                session.prepare()
+                together = all(_unchanged(place, i, known) for i, known in enumerate(alone))
+                if together:
+                    yield session.measure(share)
         if not together:
-            yield _alternating(jobs, share, place, tell)
-            continue
-        place.mkdir(parents=True)
-        with closing(runner.open(*jobs, folder=place, watch=tell)) as session:
-            session.prepare()
-            yield session.measure(share)
+            yield replace(_alternating(jobs, share, place, tell), together=False)
+
+
+def _unchanged(folder: Path, index: int, alone: Path | None) -> bool:
+    if alone is None:
+        return True
+    known, now = load_snapshot(first_outputs(alone, 0), 0), load_snapshot(first_outputs(folder, index), 0)
+    comparison = OutputComparison()
+    comparison.add(known, now)
+    return comparison.report().verdict != "different"
 
 
 def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Callable[[Event], None]) -> Measurement:
@@ -75,13 +94,23 @@ def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Callabl
             for side in order:
                 with _as_side(side):
                     done[side] = sessions[side].measure(replace(timer, pairs=ROUND, warmup=warmup))
-            rounds.append((done[0], done[1]))
+            rounds.append(_paired(done[0], done[1]))
     return _joined(rounds)
+
+
+def _paired(reference: Measurement, target: Measurement) -> tuple[Measurement, Measurement]:
+    """Cut a round to the trials that both sides had time for."""
+    pairs = min(len(side.clocks[0]["wall"].seconds) for side in (reference, target))
+
+    def cut(side: Measurement) -> Measurement:
+        return replace(side, clocks=({c: Timing(t.seconds[:pairs]) for c, t in side.clocks[0].items()},))
+
+    return cut(reference), cut(target)
 
 
 def _enough(rounds: list[tuple[Measurement, Measurement]], timer: Timer) -> bool:
     spent = sum(side.seconds for pair in rounds for side in pair)
-    pairs = len(rounds) * ROUND
+    pairs = sum(len(reference.clocks[0]["wall"].seconds) for reference, _ in rounds)
     return bool(rounds) and (spent > timer.budget or pairs >= (timer.pairs or MOST_PAIRS))
 
 

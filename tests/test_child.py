@@ -134,7 +134,14 @@ def test_closing_ends_the_grandchildren_too(start):
     assert gone(grandchild)
 
 
-def test_a_child_is_gone_when_its_parent_is_killed(tmp_path):
+def busy(channel: Channel) -> None:
+    channel.send("up")
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("main", ["echo", "busy"])
+def test_a_child_is_gone_when_its_parent_is_killed(tmp_path, main):
     script = tmp_path / "parent.py"
     # Without a guard: the child must not run its parent's script again.
     script.write_text(
@@ -142,9 +149,9 @@ def test_a_child_is_gone_when_its_parent_is_killed(tmp_path):
         import sys, time
         from pathlib import Path
         sys.path.insert(0, {str(Path(__file__).parent)!r})
-        from test_child import echo
+        from test_child import {main}
         from libbench.child import Child
-        child = Child(echo, Path({str(tmp_path / "log.txt")!r}))
+        child = Child({main}, Path({str(tmp_path / "log.txt")!r}))
         child.send("up")
         child.receive(60)
         print(child.pid, flush=True)

@@ -230,6 +230,13 @@ def test_two_comparisons_in_one_folder_do_not_disturb_each_other(config, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py", "base.py", "narrow.py"]
 
 
+@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", ">&-"])
+def test_a_closed_or_full_stream_does_not_change_the_verdict(config, closed):
+    command = f"{sys.executable} {ROOT}/tools/diff.py --ref {config('a')} --no-speed {closed}"
+
+    assert subprocess.run(["bash", "-c", command], capture_output=True, timeout=120).returncode == 0
+
+
 def test_a_reader_that_has_gone_is_no_traceback(config):
     command = f"({sys.executable} {ROOT}/tools/diff.py --ref {config('a')} --no-speed | true) 2>&1"
     found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)

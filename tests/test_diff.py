@@ -1,5 +1,7 @@
 """The whole line, from config files to verdicts, in child processes."""
 
+import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -289,7 +291,133 @@ def test_sides_that_name_different_runners_are_timed_in_alternating_rounds(confi
     comparison = diff(config("a"), local, Plan(timer=Timer(pairs=20, warmup=1)))
 
     assert any("different runners" in note for note in comparison.notes)
+    assert not any(measurement.together for measurement in comparison.measurements)
     assert comparison.speedups[0].pairs == (20, 20, 20)
+
+
+def test_sides_that_are_not_themselves_in_one_process_are_timed_apart(tmp_path):
+    for name, width in (("a", 3), ("b", 4)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "own_net.py").write_text(f"import torch\ndef net(): return torch.nn.Linear(4, {width})\n")
+        (folder / "config.py").write_text(
+            "import sys\nfrom libbench.config import LazyCall as L\nfrom libbench.data import RandomInputs\n"
+            f"sys.path.insert(0, {str(folder)!r})\n"
+            "data = L(RandomInputs)(shapes=(4,), samples=10, batch_size=4)\nmodel = L('own_net.net')()\n"
+        )
+    script = (
+        "import sys\nfrom libbench.diff import Plan, diff\nfrom libbench.settings import Timer\n"
+        "found = diff(sys.argv[1], sys.argv[2], Plan(timer=Timer(pairs=8, warmup=1)))\n"
+        "print([m.together for m in found.measurements], *found.notes)\n"
+    )
+    files = [str(tmp_path / name / "config.py") for name in ("a", "b")]
+
+    found = subprocess.run([sys.executable, "-c", script, *files], capture_output=True, text=True, timeout=300)
+
+    assert "[False, False, False]" in found.stdout
+    assert "in one process a side gave other outputs than alone" in found.stdout
+
+
+def test_data_that_can_be_gone_through_only_once_are_refused(config):
+    once = "def once():\n    yield from L(RandomInputs)(shapes=(4,), samples=4, batch_size=2)\ndata = L(once)()\n"
+
+    comparison = diff(config("a", once), config("b"), NO_SPEED)
+
+    assert "gone through several times" in comparison.reference.failure.message
+
+
+REPEATS = """
+from libbench.interfaces import Batch
+class Repeats:
+    def __init__(self, times): self.times = times
+    def __iter__(self):
+        for i in range(self.times):
+            yield Batch(indices=range(2), inputs=torch.full((2, 4), float(i)), number=0)
+data = L(Repeats)(times=3)
+"""
+
+
+def test_batches_with_the_same_samples_are_paired_in_their_order(config):
+    comparison = diff(config("a", REPEATS), config("b", REPEATS), NO_SPEED)
+
+    assert comparison.exit_code == 0
+    assert comparison.outputs.batches == 3
+
+
+def test_a_sample_that_one_side_ran_less_often_is_a_difference(config):
+    comparison = diff(config("a", REPEATS), Job.load(config("b", REPEATS), ["data.times=2"]), NO_SPEED)
+
+    assert comparison.exit_code == 1
+    assert "2 samples are only in the reference, the first with index 0" in comparison.outputs.reasons
+
+
+@pytest.mark.parametrize("indices", ["('a', 'b')", "(0.5, 1.5)"])
+def test_indices_that_are_no_ints_are_the_sides_failure(config, indices):
+    odd = REPEATS.replace("range(2)", indices)
+
+    comparison = diff(config("a"), config("b", odd), NO_SPEED)
+
+    assert comparison.exit_code == 1
+    assert "indices of batch 0 must be ints" in comparison.target.failure.message
+
+
+def test_inputs_that_are_no_tensors_may_be_changed_in_place_too(config):
+    lines = """
+import numpy
+from libbench.interfaces import Batch
+class Arrays:
+    def __init__(self): self.batch = Batch(indices=(0, 1), inputs=numpy.ones((2, 4)), number=0)
+    def __iter__(self): return iter([self.batch])
+class Adds(torch.nn.Module):
+    def forward(self, x):
+        x += 1
+        return torch.from_numpy(x.copy())
+data = L(Arrays)()
+model = L(Adds)()
+"""
+    comparison = diff(config("a", lines), config("b", lines), NO_SPEED)
+
+    assert comparison.exit_code == 0
+    assert comparison.reference.preparation.mutated == ("inputs",)
+
+
+def test_an_exception_of_the_users_own_that_is_called_like_one_of_ours_is_a_failure(config):
+    lines = model("class UnavailableError(Exception): pass\nraise UnavailableError('mine')")
+
+    assert diff(config("a"), config("b", lines), NO_SPEED).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("class Odd(BaseException): pass\nraise Odd('far off')", "Odd: far off"),
+        ("class Odd(Exception):\n    def __str__(self): raise KeyError\nraise Odd", "Odd: its text cannot be read"),
+        ("error = ValueError('noted')\nerror.__notes__ = [3]\nraise error", "ValueError: noted (3)"),
+        ("raise ValueError('\\ud800 odd')", "odd"),
+    ],
+)
+def test_an_exception_however_odd_is_named(config, body, words):
+    comparison = diff(config("a"), config("b", model(body)), NO_SPEED)
+
+    assert comparison.exit_code == 1
+    assert words in comparison.target.failure.message
+
+
+def test_an_evaluator_that_cannot_compare_leaves_the_outputs_judged(config):
+    lines = """
+from libbench.interfaces import Evaluator
+class Cannot(Evaluator):
+    def process(self, batch, outputs): return {batch.indices[0]: 1}
+    def evaluate(self, records): return {"n": len(records)}
+    def compare(self, reference, target, tolerance): raise RuntimeError("no idea")
+evaluator = L(Cannot)()
+"""
+    comparison = diff(config("a", lines), config("b", lines), NO_SPEED)
+
+    assert checks(comparison) == {"outputs": "same", "metric n": "unjudged"}
+    assert comparison.exit_code == 2
+    assert "no idea" in comparison.metrics[0].note
+    assert any("gave no record for 7 samples" in note for note in comparison.notes)
 
 
 def test_a_config_made_in_python_runs_in_a_child_as_it_is(config):

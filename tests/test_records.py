@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -88,6 +89,20 @@ def test_a_record_of_a_newer_version_can_be_read():
 def test_what_is_not_a_record_is_named():
     with pytest.raises(TypeError, match="object"):
         encode({"a": object()})
+
+
+def test_a_link_is_followed_and_what_is_no_file_is_written_to(tmp_path):
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+
+    write_json(tmp_path / "link.json", {"a": 1})
+    write_json(tmp_path / "pipe", {"b": 2})
+
+    assert json.loads((tmp_path / "real.json").read_text()) == {"a": 1}
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads(os.read(reader, 1000)) == {"b": 2}
+    os.close(reader)
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):

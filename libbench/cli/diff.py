@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from libbench.cli.plans import jobs_flags, plan_of, style_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.diff import diff_all
+from libbench.errors import LibbenchError
 from libbench.job import Job
 from libbench.records import write_json
 from libbench.report.json import to_json
@@ -33,6 +35,7 @@ def main(arguments: argparse.Namespace) -> int:
         if kept.last is not None and not kept.last.complete and kept.last.reference.preparation is not None:
             print(_report(kept.last, arguments))
         raise
+    kept.tell_broken()
     if len(kept.done) > 1:
         print(render_many(kept.done, **style_of()))
     return max(comparison.exit_code for comparison in kept.done)
@@ -52,6 +55,7 @@ class _Kept:
         self._many = targets > 1
         self.done: list[Comparison] = []
         self.last: Comparison | None = None
+        self._broken: dict[Path, OSError] = {}
 
     def keep(self, comparison: Comparison) -> None:
         self.last = comparison
@@ -60,8 +64,22 @@ class _Kept:
         all_of_them = self.done if comparison.complete else [*self.done, comparison]
         documents = [to_json(each) for each in all_of_them]
         for file in (self._json, self._save and self._save / "comparison.json"):
-            if file is not None:
-                write_json(file, {"comparisons": documents} if self._many else documents[0])
+            if file is not None and file not in self._broken:
+                self._write(file, {"comparisons": documents} if self._many else documents[0])
+
+    def _write(self, file: Path, document: Any) -> None:
+        """Write a file; one that cannot be written is trouble at the beginning, and told at the end later."""
+        try:
+            write_json(file, document)
+        except OSError as error:
+            if self.last is None or self.last.reference.preparation is None:
+                raise
+            self._broken[file] = error
+
+    def tell_broken(self) -> None:
+        """Raise what kept a file from being written, when the report has been printed."""
+        for file, error in self._broken.items():
+            raise LibbenchError(f"{file} is not complete: {error}")
 
 
 def _jobs(arguments: argparse.Namespace) -> tuple[Job, Sequence[Job]]:

@@ -6,6 +6,7 @@ Nothing heavy is imported before the arguments are understood, so that `--help` 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -23,28 +24,34 @@ EXIT_INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code: 0 same, 1 different, 2 could not be judged, 130 interrupted."""
     arguments = parsed(sys.argv[1:] if argv is None else argv)
-    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)}
     try:
         return _command(arguments)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _complain("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of a pipe has gone; Python would complain once more when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_TROUBLE
-    except Exception as error:
+    except BaseException as error:
         if arguments.traceback:
             traceback.print_exc()
         else:
-            print(f"libbench: {one_line(error)}", file=sys.stderr)
+            _complain(f"libbench: {one_line(error)}")
         return EXIT_TROUBLE
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def one_line(error: Exception) -> str:
+def _complain(text: str) -> None:
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            print(text, file=sys.stderr)
+
+
+def one_line(error: BaseException) -> str:
     """Say what went wrong, and where, in a line."""
     from libbench.errors import LibbenchError
 

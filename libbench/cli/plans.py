@@ -9,6 +9,7 @@ import sys
 from typing import TypedDict
 
 from libbench.diff import Plan
+from libbench.report.words import printable
 from libbench.result import Result
 
 QUICK = 6.0
@@ -46,7 +47,7 @@ class Style(TypedDict):
 
 def style_of() -> Style:
     """Give what suits standard output: plain and 100 columns where it is no terminal."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return Style(colour=False, width=WIDTH)
     return Style(colour="NO_COLOR" not in os.environ, width=min(WIDTH, shutil.get_terminal_size().columns))
 
@@ -55,4 +56,5 @@ def with_traceback(text: str, arguments: argparse.Namespace, *results: Result) -
     """Add to a report the tracebacks of failed sides, where they are asked for and the report has none."""
     if not arguments.traceback or arguments.verbose:
         return text
-    return "\n\n".join([text, *(r.failure.traceback.rstrip() for r in results if r.failure and r.failure.traceback)])
+    traces = [printable(result.failure.traceback).rstrip() for result in results if result.failure]
+    return "\n\n".join([text, *(trace for trace in traces if trace)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from types import TracebackType
 
@@ -19,7 +20,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._shown: str | None = None
-        self._bar = _bar() if sys.stderr.isatty() else None
+        self._bar = _bar() if sys.stderr is not None and sys.stderr.isatty() else None
         self._task = self._bar.add_task("loading", total=None, unit="") if self._bar else None
 
     def __enter__(self) -> Progress:
@@ -43,7 +44,7 @@ class Progress:
                 self._bar.reset(self._task, total=event.total, description=doing)
             self._bar.update(self._task, completed=event.done, total=event.total, unit=_UNITS.get(event.stage, ""))
         elif self._shown != doing:
-            print(doing, file=sys.stderr, flush=True)
+            _say(doing)
         self._shown = doing
 
     def print(self, text: str) -> None:
@@ -53,6 +54,13 @@ class Progress:
         print(text, flush=True)
         if self._bar is not None:
             self._bar.start()
+
+
+def _say(text: str) -> None:
+    if sys.stderr is not None:
+        # Progress is a courtesy: where nobody can be told, the work goes on.
+        with contextlib.suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)
 
 
 def _bar() -> Bar:

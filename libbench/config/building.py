@@ -66,7 +66,7 @@ def instantiate_parts(cfg: Any, names: Iterable[str]) -> Iterator[tuple[str, Any
 def built_at(error: BaseException) -> str | None:
     """Give the note of a failed build: the path, the target and the file and line of the innermost call."""
     for note in getattr(error, "__notes__", ()):
-        if note.startswith(_NOTE):
+        if isinstance(note, str) and note.startswith(_NOTE):
             return str(note)
     return None
 

@@ -12,6 +12,7 @@ import itertools
 import re
 import sys
 import threading
+import tokenize
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -113,16 +114,19 @@ class Run:
             return assigned
         except LibbenchError:
             raise
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             kind = ConfigImportError if isinstance(error, ImportError) else ConfigError
             raise kind(f"{_place(error, file)}: {type(error).__name__}: {_line(error)}") from error
 
 
 def _code(file: Path) -> tuple[CodeType, tuple[Assigned, ...]]:
     try:
-        return parsed(file, file.read_text(encoding="utf-8"))
+        with tokenize.open(file) as source:  # as Python reads it: a coding line, a byte order mark
+            return parsed(file, source.read())
     except SyntaxError as error:
-        raise ConfigError(f"{short(file)}:{error.lineno}: {type(error).__name__}: {error.msg}") from error
+        raise ConfigError(f"{short(file)}:{error.lineno or 1}: {type(error).__name__}: {error.msg}") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {short(file)}: {error}") from error
 

@@ -19,6 +19,8 @@ from libbench.worker import RUNNING
 
 LOG = "log.txt"
 _LAST_LINES = 40
+_LAST_BYTES = 65536
+_LONGEST_LINE = 500
 _PATIENCE = 5.0
 
 
@@ -103,6 +105,8 @@ class _ProcessSession:
             raise self._failed("timeout", f"no end after {self._timeout:g} s") from None
         except ChildDied as death:
             raise self._death(death.code) from None
+        except (ValueError, TypeError) as error:
+            raise self._failed("exception", f"its process sent what is no message: {error}") from error
         self._idle = True
         if "failure" in message:
             raise SideFailed(decode(Failure, message["failure"]), message["side"])
@@ -133,10 +137,12 @@ class _ProcessSession:
 
     def _last_lines(self) -> str:
         try:
-            lines = self._log.read_text(errors="replace").splitlines()
+            with self._log.open("rb") as log:
+                log.seek(max(0, self._log.stat().st_size - _LAST_BYTES))
+                lines = log.read().decode(errors="replace").splitlines()
         except OSError:
             return ""
-        return "\n".join(lines[-_LAST_LINES:])
+        return "\n".join(line[:_LONGEST_LINE] for line in lines[-_LAST_LINES:])
 
 
 def _oom_kills() -> int:

@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from libbench.errors import LibbenchError
+from libbench.errors import UnavailableError
 from libbench.tree.leaves import SPARSE_COMPRESSED, as_bytes, parts
 from libbench.tree.snapshot import Snapshot
 
@@ -32,8 +32,8 @@ _NATIVE = {
 }
 
 
-class SnapshotError(LibbenchError):
-    """A saved snapshot is missing or damaged, or cannot be written."""
+class SnapshotError(UnavailableError):
+    """A saved snapshot is missing or damaged, or cannot be written: a fault of the disk, not of a side."""
 
 
 def save_snapshot(snapshot: Snapshot, folder: str | os.PathLike[str], number: int) -> None:
