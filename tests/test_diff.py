@@ -439,3 +439,11 @@ def test_nothing_is_left_of_a_comparison(config, tmp_path, monkeypatch):
     diff(config("a"), config("b", model("ctypes.string_at(0)")), NO_SPEED)
 
     assert list((tmp_path / "tmp").glob("libbench-*")) == []
+
+
+def test_a_class_that_a_function_of_the_config_makes_runs_in_a_child(config):
+    lines = "def make():\n    class Local(torch.nn.Linear): pass\n    return Local\nmodel = L(make())(4, 3)\n"
+
+    comparison = diff(config("a", lines), config("a", lines), NO_SPEED)
+
+    assert (comparison.exit_code, comparison.changes) == (0, ())

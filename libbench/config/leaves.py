@@ -13,7 +13,7 @@ from typing import Any
 
 from libbench.config.frozen import Call
 from libbench.config.places import short
-from libbench.config.targets import target_key
+from libbench.config.targets import module_file, target_key
 
 _SCALARS = frozenset({int, str, bool, type(None), bytes})
 
@@ -57,6 +57,8 @@ def _of(value: Any, above: tuple[int, ...]) -> str:
         return f"target:{key}"
     if isinstance(value, FunctionType):
         return f"function:{_function(value, inner)}"
+    if isinstance(value, type):
+        return f"class:{_class(value, inner)}"
     if is_record(value):
         return f"{_type_name(kind)}:{[(each.name, inner(getattr(value, each.name))) for each in fields(value)]}"
     return f"{_type_name(kind)}:{_state(value, inner)}"
@@ -66,6 +68,14 @@ def _type_name(kind: type) -> str:
     if issubclass(kind, dict) and kind.__module__ == "libbench.config.frozen":
         return "builtins:dict"
     return target_key(kind) or kind.__qualname__
+
+
+def _class(value: type, inner: Callable[[Any], str]) -> str:
+    """Tell a class by its place and what it is made of, as its module's name is another one at each load."""
+    own = {name: each for name, each in vars(value).items() if type(each) in _SCALARS or isinstance(each, FunctionType)}
+    own.pop("__module__", None)
+    place = module_file(value.__module__) or value.__module__
+    return f"{place}:{value.__qualname__}:{[(name, inner(each)) for name, each in sorted(own.items())]}"
 
 
 def _array(value: Any, inner: Callable[[Any], str]) -> str:
