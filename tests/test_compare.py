@@ -626,3 +626,11 @@ def test_a_level_takes_the_size_of_the_reference_into_account():
 
     assert 10**leaf.level + 10 ** (1.1772 * leaf.level) * 1e6 == pytest.approx(1)
     assert leaf.level < -4
+
+
+def test_a_tiny_reference_against_a_huge_target_has_a_signal_to_noise_ratio():
+    reference = torch.tensor([1e-160], dtype=torch.float64)
+
+    report = compare(reference, torch.tensor([1e150], dtype=torch.float64))
+
+    assert report.leaves[0].snr_db == pytest.approx(-6200)

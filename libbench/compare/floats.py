@@ -110,7 +110,8 @@ class FloatStatistics:
             return None
         if self._error == 0:
             return math.inf
-        return 10 * math.log10(self._power / self._error) if self._power > 0 else -math.inf
+        # The logarithms apart: the quotient of a tiny and a huge power is no float.
+        return 10 * (math.log10(self._power) - math.log10(self._error)) if self._power > 0 else -math.inf
 
     def _upcast(self, name: str, values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         return values if values.dtype == dtype else self._buffers.get(name, dtype, values.numel()).copy_(values)
