@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -141,23 +141,45 @@ class Job:
         return JobRecord(self.name, self.file, self.overrides, self.seed, self.digest, text)
 
 
-def _complete(config: DictConfig, name: str) -> DictConfig:
-    """Give a copy with every part, or say which is missing or misspelt."""
+def default_parts() -> dict[str, Any]:
+    """Give what every part is that a config does not assign, those that it must assign left out."""
+    return {part: thaw(Call(value, [], {})) if isinstance(value, str) else value for part, value in DEFAULTS.items()}
+
+
+def filled(config: DictConfig, parts: Collection[str]) -> DictConfig:
+    """Give a copy of a config with the defaults of those of some parts that it does not assign."""
+    whole = copy.deepcopy(config)
+    for part, value in default_parts().items():
+        if part in parts and part not in whole:
+            whole[part] = value
+    return whole
+
+
+def part_problems(config: DictConfig, name: str) -> list[str]:
+    """List the parts of a config that are misspelt, missing or not what they can be, each as one line."""
+    found = []
     for key in config:
         # A name of the user's own may resemble a part; only one that nearly spells it is taken for a mistake.
         hint = did_you_mean(str(key), [part for part in PARTS if part not in config], cutoff=0.8)
         if key not in PARTS and hint:
-            raise ConfigError(f"{name} has no part {str(key)!r}{hint}{_at(config, str(key))}")
+            found.append(f"{name} has no part {str(key)!r}{hint}{_at(config, str(key))}")
     for part in REQUIRED:
         if config.get(part) is None:
-            raise ConfigError(f"{name} assigns no {part!r}; a config needs at least: {', '.join(REQUIRED)}")
-    whole = copy.deepcopy(config)
-    for part, value in DEFAULTS.items():
-        if part not in whole:
-            whole[part] = thaw(Call(value, [], {})) if isinstance(value, str) else value
-    if whole.op_lib is not None:
-        raise ConfigError(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
-    return whole
+            found.append(f"{name} assigns no {part!r}; a config needs at least: {', '.join(REQUIRED)}")
+    if config.get("op_lib") is not None:
+        found.append(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
+    seed = config.get("seed", 0)
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        found.append(f"seed must be an int of at least 0, got {seed!r}{_at(config, 'seed')}")
+    return found
+
+
+def _complete(config: DictConfig, name: str) -> DictConfig:
+    """Give a copy with every part, or say which is missing or misspelt."""
+    problems = part_problems(config, name)
+    if problems:
+        raise ConfigError(problems[0])
+    return filled(config, DEFAULTS)
 
 
 def _at(config: DictConfig, key: str) -> str:

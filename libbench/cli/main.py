@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-from libbench.cli.arguments import parser_of
+from libbench.cli.arguments import parsed
 
 EXIT_TROUBLE = 2
 EXIT_INTERRUPTED = 130
@@ -22,7 +22,7 @@ EXIT_INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code: 0 same, 1 different, 2 could not be judged, 130 interrupted."""
-    arguments = parser_of().parse_args(sys.argv[1:] if argv is None else argv)
+    arguments = parsed(sys.argv[1:] if argv is None else argv)
     before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         return _command(arguments)
@@ -55,6 +55,10 @@ def one_line(error: Exception) -> str:
 
 
 def _command(arguments: argparse.Namespace) -> int:
+    if arguments.command == "config":
+        from libbench.cli import config
+
+        return config.main(arguments)
     from libbench.child import warm_up
 
     # The fork server imports torch on another core while this process imports it for the configs.
