@@ -61,7 +61,7 @@ def diff_all(
     settings = [settings_of(reference, target, plan) for target in targets]
     for each in (reference, *targets):
         runner_of(each)
-    with _folder(plan.save) as folder:
+    with work_folder(plan.save) as folder:
         begin = time.monotonic()
         reference = replace(reference, cache=str(folder / "cache" / "reference"))
         snapshots = Snapshots(folder / "reference", limit=plan.spill)
@@ -94,7 +94,7 @@ def run(
         keep: called with the result so far, each time something has been won.
     """
     timer = timer_of(plan, job)
-    with _folder(plan.save) as folder:
+    with work_folder(plan.save) as folder:
         job = replace(job, cache=str(folder / "cache"))
         snapshots = Snapshots(folder / "outputs", limit=0 if plan.save is None else plan.spill)
         result = Result(job.record())
@@ -118,7 +118,7 @@ def _job(side: Job | Mapping[str, Any] | DictConfig | str | Path, name: str) -> 
 
 
 @contextmanager
-def _folder(save: Path | None) -> Iterator[Path]:
+def work_folder(save: Path | None) -> Iterator[Path]:
     """Give an empty folder to work in: the one to be kept, or one that goes when this is over."""
     if save is None:
         with tempfile.TemporaryDirectory(prefix="libbench-") as folder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -153,28 +153,50 @@ class Job:
         return JobRecord(self.name, self.file, self.overrides, self.seed, self.digest, text)
 
 
-def _complete(config: DictConfig, name: str) -> DictConfig:
-    """Give a copy with every part, or say which is missing or misspelt."""
+def default_parts() -> dict[str, Any]:
+    """Give what every part is that a config does not assign, those that it must assign left out."""
+    return {part: thaw(Call(value, [], {})) if isinstance(value, str) else value for part, value in DEFAULTS.items()}
+
+
+def filled(config: DictConfig, parts: Collection[str]) -> DictConfig:
+    """Give a copy of a config with the defaults of those of some parts that it does not assign."""
+    # In the tree, where nobody has written what is put in.
+    whole = freeze(config)
+    for part, value in DEFAULTS.items():
+        if part in parts and whole.get(part) is None:
+            whole[part] = Call(value, [], {}) if isinstance(value, str) else value
+    complete: DictConfig = thaw(whole)
+    return complete
+
+
+def part_problems(config: DictConfig, name: str) -> list[str]:
+    """List the parts of a config that are misspelt, missing or not what they can be, each as one line."""
+    found = []
     for key in config:
         # A name of the user's own may resemble a part; only one that nearly spells it is taken for a mistake.
         hint = did_you_mean(str(key), [part for part in PARTS if part not in config], cutoff=0.8)
         if key not in PARTS and hint:
-            raise ConfigError(f"{name} has no part {str(key)!r}{hint}{_at(config, str(key))}")
+            found.append(f"{name} has no part {str(key)!r}{hint}{_at(config, str(key))}")
     for part in REQUIRED:
         if config.get(part) is None:
-            raise ConfigError(
+            found.append(
                 f"{name} assigns no {part!r}, which a config needs; a class or function by itself is no value, "
                 f"write LazyCall(...)(...)"
             )
     if config.get("op_lib") is not None:
-        raise ConfigError(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
-    # In the tree, where nobody has written what is put in.
-    whole = freeze(config)
-    for part, value in DEFAULTS.items():
-        if whole.get(part) is None:
-            whole[part] = Call(value, [], {}) if isinstance(value, str) else value
-    complete: DictConfig = thaw(whole)
-    return complete
+        found.append(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
+    seed = config.get("seed", 0)
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+        found.append(f"seed must be an int from 0 to 2**63 - 1, got {seed!r}{_at(config, 'seed')}")
+    return found
+
+
+def _complete(config: DictConfig, name: str) -> DictConfig:
+    """Give a copy with every part, or say which is missing or misspelt."""
+    problems = part_problems(config, name)
+    if problems:
+        raise ConfigError(problems[0])
+    return filled(config, DEFAULTS)
 
 
 def _check_calls(config: DictConfig, name: str) -> None:

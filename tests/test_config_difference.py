@@ -86,6 +86,14 @@ def test_each_kind_of_change_has_its_line(reference, target, wanted):
     assert lines({"v": reference}, {"v": target}) == wanted
 
 
+def test_a_node_that_moved_to_another_list_is_one_line():
+    one = {"p": [L(A)(n=1), L(B)()], "q": {"r": [L(X)()]}, "z": 1}
+    two = {"p": [L(B)()], "q": {"r": [L(X)(), L(A)(n=1)]}, "z": 2}
+
+    assert lines(one, two) == ["p.0 -> q.r.1: moved A(n=1) | A(n=1)", "z: changed 1 | 2"]
+    assert lines({"p": [1, 2], "q": []}, {"p": [2], "q": [1]}) == ["p.0: removed 1 | ", "q.0: added  | 1"]
+
+
 def test_a_default_that_is_spelled_out_is_shown_and_not_counted():
     (change,) = difference({"m": L(scale)(x=3)}, {"m": L(scale)(x=3, y=2)})
 

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from torch import nn
 
 from libbench.config import LazyCall as L
-from libbench.config import LazyNode, clone, instantiate, origin
+from libbench.config import LazyConfig, LazyNode, clone, difference, flat, instantiate, origin
 from libbench.errors import ConfigError
 
 
@@ -297,3 +297,37 @@ def test_an_origin_survives_pickle():
     node = L(A)(n=1)
 
     assert origin(pickle.loads(pickle.dumps(node)), "n") == origin(node, "n")  # noqa: S301
+
+
+def test_an_item_of_a_list_remembers_where_it_was_set_by_itself():
+    cfg = OmegaConf.create({"m": L(A)(l=[1, [2, 3]], t=(1, (2, 3))), "z": L(torch.zeros)(2, 3)})
+    cfg.m.l[1][0] = 5
+    first = line() - 2
+    cfg.z._args_[1] = 7
+    cfg = LazyConfig.apply_overrides(cfg, ["m.l.1.1=9", "m.t.1.0=8"])
+
+    places = {each.path: each.origin for each in flat(cfg)}
+    assert places["m.l.1.0"].endswith(f"test_config_nodes.py:{first + 1}")
+    assert places["m.l.1.1"] == "override 'm.l.1.1=9'"
+    assert places["m.l.0"].endswith(f"test_config_nodes.py:{first}")
+    assert places["m.t.1.0"] == origin(cfg, "m.t.1.0") == "override 'm.t.1.0=8'"
+    assert places["m.t.0"].endswith(f"test_config_nodes.py:{first}")
+    assert places["z.1"].endswith(f"test_config_nodes.py:{first + 3}")
+    (change,) = difference(LazyConfig.apply_overrides(cfg, ["m.l.1.0=6"]), cfg)
+    assert change.reference_origin == "override 'm.l.1.0=6'"
+
+
+def test_an_item_forgets_where_it_was_set_when_items_move_or_the_list_is_replaced():
+    cfg = OmegaConf.create({"m": L(A)(l=[1, 2, 3])})
+    written = origin(cfg, "m.l.1")
+    for change in (
+        lambda cfg: cfg.m.l.insert(0, 0),
+        lambda cfg: cfg.m.l.pop(0),
+        lambda cfg: setattr(cfg.m, "l", [7, 8, 9]),
+    ):
+        edited = LazyConfig.apply_overrides(cfg, ["m.l.1=9"])
+        change(edited)
+        assert "override" not in str([origin(edited, f"m.l.{index}") for index in range(3)])
+    for override in ("~m.l.0", "m.l=[4,5]"):
+        assert origin(LazyConfig.apply_overrides(cfg, ["m.l.1=9", override]), "m.l.1") != "override 'm.l.1=9'"
+    assert written is not None

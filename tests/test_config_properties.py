@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from libbench.config import (
     Call,
     LazyConfig,
+    as_overrides,
     clone,
     difference,
     digest,
@@ -97,6 +98,62 @@ def test_a_saved_config_read_again_has_no_difference(tree):
 
     assert difference(cfg, again) == ()
     assert digest(again) == digest(cfg)
+
+
+@MANY
+@given(trees())
+def test_a_config_saved_as_json_and_read_again_has_no_difference(tree):
+    cfg = thaw(tree)
+
+    again = from_text(to_text(cfg, form="json"), form="json")
+
+    assert difference(cfg, again) == ()
+    assert digest(again) == digest(cfg)
+
+
+@MANY
+@given(trees())
+def test_a_config_written_as_python_and_loaded_has_no_difference(tmp_path_factory, tree):
+    file = tmp_path_factory.getbasetemp() / "written.py"
+    # A class or a function by itself is no part of a config file.
+    cfg = thaw({name: [value] if value in (A, build) else value for name, value in tree.items()})
+
+    file.write_text(LazyConfig.to_py(cfg), encoding="utf-8")
+    again = LazyConfig.load(file)
+
+    assert difference(cfg, again) == ()
+    assert digest(again) == digest(cfg)
+
+
+@SOME
+@given(trees(), trees())
+def test_the_overrides_of_a_difference_make_all_of_it_that_they_do_not_tell_to_be_left(one, two):
+    rewrite = as_overrides(one, two)
+
+    after = LazyConfig.apply_overrides(one, rewrite.lines)
+
+    assert tuple(each for each in difference(after, two) if each.counted) == rewrite.left
+
+
+SPELLABLE = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8).filter(lambda text: "${" not in text)
+)
+
+
+@MANY
+@given(trees(), st.data())
+def test_the_overrides_of_one_edit_give_no_difference(tree, data):
+    edited = freeze(tree)
+    found = [(holder, key) for holder, key in places(edited, [], set()) if not isinstance(holder, list)]
+    if not found:
+        return
+    holder, key = data.draw(st.sampled_from(found))
+    holder[key] = data.draw(SPELLABLE)
+
+    rewrite = as_overrides(tree, edited)
+
+    assert rewrite.left == ()
+    assert [each for each in difference(LazyConfig.apply_overrides(tree, rewrite.lines), edited) if each.counted] == []
 
 
 @MANY

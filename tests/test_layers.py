@@ -19,9 +19,9 @@ FLOORS = (
     "config",
     "interfaces job result judge methods pick",
     "worker side parts measure speed compare data child serve environment",
-    "diff pair plan checks matching snapshots timing",
+    "diff sweep pair plan checks matching snapshots timing",
     "compilers devices evaluators runners workloads report",
-    "cli",
+    "cli configs",
 )
 """Modules and packages of libbench, the lowest floor first. A new one is put where it belongs."""
 

@@ -3,6 +3,7 @@
 import argparse
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,11 @@ def test_this_command_is_understood_and_names_files_that_are_there(line):
     parsed = parser_of().parse_args([command, *arguments])
 
     assert (ROOT / tool).is_file()
-    files = [parsed.ref, *(parsed.tgt or [])] if command == "diff" else [parsed.config]
+    files = (
+        [parsed.config]
+        if "config" in parsed
+        else [parsed.ref, *([parsed.tgt] if command == "config" else parsed.tgt or [])]
+    )
     assert [file for file in files if file not in FILES and not (ROOT / file).is_file()] == []
 
 
@@ -89,5 +94,14 @@ def test_the_tables_name_every_flag_and_no_other():
 
 
 def _flags() -> set[str]:
-    (commands,) = [a for a in parser_of()._actions if isinstance(a, argparse._SubParsersAction)]
-    return {flag for command in commands.choices.values() for a in command._actions for flag in a.option_strings}
+    return {flag for command in _commands(parser_of()) for a in command._actions for flag in a.option_strings} - {
+        "--version"
+    }
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _commands(command)

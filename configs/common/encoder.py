@@ -1,9 +1,5 @@
-"""One layer of a transformer encoder on random inputs. It needs no package but libbench's own."""
+"""The encoder layer that comes with libbench, under a name for the configs beside this folder."""
 
-from torch import nn
+from libbench.config import get_config
 
-from libbench.config import LazyCall as L
-from libbench.data import RandomInputs
-
-model = L(nn.TransformerEncoderLayer)(d_model=64, nhead=4, dim_feedforward=256, batch_first=True)
-data = L(RandomInputs)(shapes=(16, 64), samples=64, batch_size=16)
+model, data = get_config("encoder.py", ("model", "data"))

@@ -6,6 +6,7 @@ import argparse
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import libbench
 
@@ -19,9 +20,27 @@ def parser_of() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_diff(commands.add_parser("diff", help="compare two configs", description=_DIFF, epilog=_EXIT_CODES))
     _add_run(commands.add_parser("run", help="run one config", description="Metrics and speed of one config."))
+    _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
 
 
+def parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """Read a command line, on which flags and overrides may stand in any order.
+
+    Raises:
+        SystemExit: it is wrong, with code 2, or asks for help, with code 0.
+    """
+    parser = parser_of()
+    arguments, rest = parser.parse_known_args(argv)
+    wrong = rest if not hasattr(arguments, "overrides") else [each for each in rest if each.startswith("-")]
+    if wrong:
+        getattr(arguments, "parser", parser).error(f"unrecognized arguments: {' '.join(wrong)}")
+    if rest:
+        arguments.overrides = [*arguments.overrides, *rest]
+    return arguments
+
+
+_CONFIG = "Look at configs without running them."
 _DIFF = (
     "Compare a target with a reference: config, outputs, metrics, speed, memory, compile time. Without --tgt the "
     "target is the reference's file with --tgt-set."
@@ -38,9 +57,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
         "--tgt", nargs="+", action="extend", metavar="FILE", help="configs of the sides to judge; may be repeated"
     )
     for flag, whose in (("--ref-set", "the reference"), ("--tgt-set", "every target"), ("--set", "all sides")):
-        parser.add_argument(
-            flag, nargs="+", action="extend", default=[], metavar="KEY=VALUE", help=f"override values of {whose}"
-        )
+        _add_overrides(parser, flag, whose=whose)
     parser.add_argument("--rtol", type=_not_negative, help="relative tolerance; by default the reference dtype's")
     parser.add_argument("--atol", type=_not_negative, help="absolute tolerance; by default the reference dtype's")
     parser.add_argument(
@@ -52,28 +69,74 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     _add_common(parser)
 
 
-def parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Read a command line; overrides of `run` may stand before, between and after the flags.
-
-    Raises:
-        SystemExit: it is wrong, with code 2, or asks for help, with code 0.
-    """
-    arguments, rest = parser_of().parse_known_args(argv)
-    if rest and (arguments.command != "run" or any(word.startswith("-") for word in rest)):
-        arguments.parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    if rest:
-        arguments.overrides += rest
-    return arguments
-
-
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", help="config file")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
+    _add_overrides(parser, "--set", "--tgt-set", whose="the config, too")
     _add_common(parser)
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    shown = _one_config(actions, "show", "print every value by its path, as an override names it")
+    shown.add_argument("--where", action="store_true", help="print where each value was set")
+    shown.add_argument("--defaults", action="store_true", help="print what the config leaves at its default, too")
+    _one_config(actions, "validate", "list every mistake; exit code 2 if there is one")
+    saved = _one_config(actions, "save", "write the config with its overrides")
+    saved.add_argument("--to", type=Path, required=True, metavar="FILE", help="file.yaml, file.json or file.py")
+    compared = actions.add_parser(
+        "diff", help="compare two configs", description="Exit code: 0 no difference that counts, 1 some, 2 trouble."
+    )
+    compared.add_argument("--ref", required=True, metavar="FILE", help="config to compare with")
+    compared.add_argument("--tgt", metavar="FILE", help="config to compare; without it, the reference's file")
+    for flag, whose in (("--ref-set", "the reference"), ("--tgt-set", "the target"), ("--set", "both")):
+        compared.add_argument(
+            flag, nargs="+", action="extend", default=[], metavar="KEY=VALUE", help=f"override values of {whose}"
+        )
+    compared.add_argument("--as-overrides", action="store_true", help="print the overrides that lead from --ref to it")
+    compared.add_argument("--json", type=Path, metavar="FILE", help="write the differences")
+    compared.add_argument("-v", "--verbose", action="store_true", help="print what does not count, too")
+    _add_reading(compared)
+
+
+def _one_config(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
+    parser.add_argument("config", metavar="CONFIG", help="config file: Python, or a saved one")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
+    _add_reading(parser)
+    return parser
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow", action="append", metavar="PREFIX", help="import only modules below this one; for a stranger's file"
+    )
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_overrides(parser: argparse.ArgumentParser, *flags: str, whose: str) -> None:
+    text = f"override values of {whose}; several, a=1,2, are a sweep"
+    parser.add_argument(
+        *flags,
+        dest=flags[0].strip("-").replace("-", "_"),
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help=text,
+    )
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(parser=parser)
+    parser.add_argument("--zip", action="store_true", help="sweep values in step, not in all combinations")
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE[,KEY=VALUE...]",
+        help="leave combinations of a sweep out: those that have all of these",
+    )
     parser.add_argument("--quick", action="store_true", help="time for about 6 seconds instead of 30")
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")

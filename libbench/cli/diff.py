@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -11,22 +12,23 @@ from typing import Any
 
 from libbench.cli.plans import jobs_flags, plan_of, style_of, with_traceback
 from libbench.cli.progress import Progress
-from libbench.diff import diff_all
+from libbench.config import expand
 from libbench.errors import LibbenchError
 from libbench.job import Job
 from libbench.records import write_json
 from libbench.report.json import to_json
 from libbench.report.text import render, render_many
 from libbench.result import Comparison
+from libbench.sweep import Group, diff_groups
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Compare, print, and give the largest exit code of all targets."""
-    reference, targets = _jobs(arguments)
-    kept = _Kept(arguments, len(targets))
+    groups = _groups(arguments)
+    kept = _Kept(arguments, sum(len(targets) for _, targets in groups))
     try:
         with Progress() as progress:
-            comparisons = diff_all(reference, targets, plan_of(arguments), watch=progress.watch, keep=kept.keep)
+            comparisons = diff_groups(groups, plan_of(arguments), watch=progress.watch, keep=kept.keep)
             with closing(comparisons):
                 for comparison in comparisons:
                     progress.print(_report(comparison, arguments))
@@ -49,10 +51,10 @@ def _report(comparison: Comparison, arguments: argparse.Namespace) -> str:
 class _Kept:
     """Writes what has been won, as it comes."""
 
-    def __init__(self, arguments: argparse.Namespace, targets: int) -> None:
+    def __init__(self, arguments: argparse.Namespace, comparisons: int) -> None:
         self._json: Path | None = arguments.json
         self._save: Path | None = arguments.save
-        self._many = targets > 1
+        self._many = comparisons > 1
         self.done: list[Comparison] = []
         self.last: Comparison | None = None
         self._broken: dict[Path, OSError] = {}
@@ -82,16 +84,23 @@ class _Kept:
             raise LibbenchError(f"{file} is not complete: {error}")
 
 
-def _jobs(arguments: argparse.Namespace) -> tuple[Job, Sequence[Job]]:
+def _groups(arguments: argparse.Namespace) -> list[Group]:
+    """Load every reference of the sweep, or the one there is, with all of its targets."""
     both = [*arguments.set, *jobs_flags(arguments)]
-    reference = Job.load(arguments.ref, [*both, *arguments.ref_set], arguments.seed)
-    files = arguments.tgt or [arguments.ref]
-    targets = [Job.load(file, [*both, *arguments.tgt_set], arguments.seed) for file in files]
-    return reference, [_told_apart(target, i, [reference, *targets[:i]]) for i, target in enumerate(targets)]
+    end = len(both) + len(arguments.ref_set)
+    sides: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
+    for line in expand([*both, *arguments.ref_set, *arguments.tgt_set], arguments.zip, arguments.exclude):
+        targets = sides.setdefault(line[:end], [])
+        targets += [(file, line[: len(both)] + line[end:]) for file in arguments.tgt or [arguments.ref]]
+    load = functools.cache(functools.partial(Job.load, seed=arguments.seed))
+    return [_told_apart(load(arguments.ref, line), [load(*each) for each in own]) for line, own in sides.items()]
 
 
-def _told_apart(target: Job, position: int, others: Sequence[Job]) -> Job:
-    """Give a job a name that no other has, so that progress and report can be read."""
-    if all(target.name != other.name for other in others):
-        return target
-    return replace(target, name=f"{target.name} (target{f' {position + 1}' if position else ''})")
+def _told_apart(reference: Job, targets: Sequence[Job]) -> Group:
+    """Give each target a name that no other side has, so that progress and report can be read."""
+    taken, named = {reference.name}, []
+    for number, target in enumerate(targets, start=1):
+        suffix = f" (target{f' {number}' if number > 1 else ''})" if target.name in taken else ""
+        named.append(replace(target, name=target.name + suffix))
+        taken.add(target.name + suffix)
+    return reference, named

@@ -62,6 +62,10 @@ def one_line(error: BaseException) -> str:
 
 
 def _command(arguments: argparse.Namespace) -> int:
+    if arguments.command == "config":
+        from libbench.cli import config
+
+        return config.main(arguments)
     from libbench.child import warm_up
 
     # The fork server imports torch on another core while this process imports it for the configs.

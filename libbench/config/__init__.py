@@ -12,15 +12,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from libbench.config.building import built_at, instantiate, instantiate_parts
     from libbench.config.calls import LazyCall, clone
+    from libbench.config.changes import Change
     from libbench.config.checking import validate
-    from libbench.config.differences import Change, difference
+    from libbench.config.deriving import derive
+    from libbench.config.differences import difference
     from libbench.config.files import LazyConfig, load_saved
     from libbench.config.freezing import freeze, thaw
     from libbench.config.frozen import Call, walk
+    from libbench.config.libai import default_argument_parser, get_config, try_get_key
+    from libbench.config.lines import Line, flat
     from libbench.config.nodes import LazyNode
+    from libbench.config.rewriting import Rewrite, as_overrides
     from libbench.config.saving import from_text, to_text
     from libbench.config.showing import digest, origin, show
-    from libbench.config.targets import target_text
+    from libbench.config.sweeping import expand
+    from libbench.config.targets import named, target_text
 
 __all__ = [
     "Call",
@@ -28,20 +34,30 @@ __all__ = [
     "LazyCall",
     "LazyConfig",
     "LazyNode",
+    "Line",
+    "Rewrite",
+    "as_overrides",
     "built_at",
     "clone",
+    "default_argument_parser",
+    "derive",
     "difference",
     "digest",
+    "expand",
+    "flat",
     "freeze",
     "from_text",
+    "get_config",
     "instantiate",
     "instantiate_parts",
     "load_saved",
+    "named",
     "origin",
     "show",
     "target_text",
     "thaw",
     "to_text",
+    "try_get_key",
     "validate",
     "walk",
 ]
@@ -49,15 +65,21 @@ __all__ = [
 _HOMES = {
     "building": ("built_at", "instantiate", "instantiate_parts"),
     "calls": ("LazyCall", "clone"),
+    "changes": ("Change",),
     "checking": ("validate",),
-    "differences": ("Change", "difference"),
+    "deriving": ("derive",),
+    "differences": ("difference",),
     "files": ("LazyConfig", "load_saved"),
     "freezing": ("freeze", "thaw"),
     "frozen": ("Call", "walk"),
+    "libai": ("default_argument_parser", "get_config", "try_get_key"),
+    "lines": ("Line", "flat"),
     "nodes": ("LazyNode",),
+    "rewriting": ("Rewrite", "as_overrides"),
     "saving": ("from_text", "to_text"),
     "showing": ("digest", "origin", "show"),
-    "targets": ("target_text",),
+    "sweeping": ("expand",),
+    "targets": ("named", "target_text"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -9,6 +9,7 @@ from typing import Any
 from omegaconf.base import Node
 
 from libbench.config.checking import checked_target, is_right
+from libbench.config.deriving import Derived
 from libbench.config.freezing import Freezer, freeze
 from libbench.config.frozen import Call, Group, Tree
 from libbench.config.interpolation import Resolver, value_at
@@ -103,7 +104,7 @@ class _Builder:
         elif kind is dict or kind is Group:
             items, pairs = (), tree
         else:
-            return self._leaf(tree)
+            return self._leaf(tree, place)
         args, kwargs = [], {}
         for index, each in enumerate(items):
             args.append(each if type(each) in _NUMBERS else self.value(each, (place, index)))
@@ -113,14 +114,14 @@ class _Builder:
             return self._made(tree, target, args, kwargs, place)
         return kwargs if items is not tree else args if kind is list else tuple(args)
 
-    def _leaf(self, value: Any) -> Any:
+    def _leaf(self, value: Any, place: tuple[Any, ...]) -> Any:
         if type(value) is not _Given:
-            return value
+            return self._text(value, place) if type(value) is Derived else value
         return instantiate(value.value) if isinstance(value.value, Node) else value.value
 
-    def _text(self, text: str, place: tuple[Any, ...]) -> Any:
+    def _text(self, text: str | Derived, place: tuple[Any, ...]) -> Any:
         found, keys = self._resolver.resolve(text, _keys(place))
-        return found if type(found) is str else self.value(found, place_of(keys))
+        return found if type(found) in (str, Derived) else self.value(found, place_of(keys))
 
     def _made(
         self, call: Call, target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], place: tuple[Any, ...]

@@ -8,8 +8,9 @@ from typing import Any
 
 from omegaconf.base import Box, Node
 
+from libbench.config.boxes import Mark, leaf
 from libbench.config.frozen import Tag
-from libbench.config.nodes import ARGS, PARTIAL, TARGET, LazyNode, Mark, blank, leaf, wrap
+from libbench.config.nodes import ARGS, PARTIAL, TARGET, LazyNode, blank, wrap
 from libbench.config.places import Origin, caller, told
 from libbench.config.signatures import shape_of, unknown
 from libbench.config.targets import target_text
@@ -29,7 +30,7 @@ class LazyCall:
     __slots__ = ("_target",)
 
     def __init__(self, target: Callable[..., Any] | str, /) -> None:
-        if not (callable(target) or (isinstance(target, str) and target)):
+        if not (callable(target) or (isinstance(target, str) and target) or isinstance(target, LazyNode)):
             raise ConfigError(
                 f"LazyCall takes a class, a function or its dotted name, got {target!r}{told('', caller())}"
             )
@@ -51,8 +52,10 @@ def recorded(target: Any, args: Iterable[Any], kwargs: dict[str, Any], *, partia
     """Make the node of a call, checked against the signature of the target."""
     origin = caller()
     positions = tuple(args)
+    if isinstance(target, LazyNode):
+        target, positions = called, (target, *positions)
     if callable(target):
-        positions, kwargs = _bound(target, positions, kwargs, origin)
+        positions, kwargs = bound(target, positions, kwargs, origin)
     made: LazyNode = blank(LazyNode, None, None, Mark(Tag(), origin))
     content: dict[str, Any] = {TARGET: leaf(target, TARGET, made)}
     made.__dict__["_content"] = content
@@ -65,10 +68,19 @@ def recorded(target: Any, args: Iterable[Any], kwargs: dict[str, Any], *, partia
     return made
 
 
-def _bound(
+def called(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call what a node gives: the target of a `LazyCall` whose own target is a node."""
+    return function(*args, **kwargs)
+
+
+def bound(
     target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], origin: Origin | None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Give positions their names where a name reaches them, and refuse what the target does not take."""
+    """Give positions their names where a name reaches them, and refuse what the target does not take.
+
+    Args:
+        origin: where the call is written, for an error.
+    """
     shape = shape_of(target)
     if not shape.open:
         for name in kwargs:

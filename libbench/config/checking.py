@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from libbench.config.freezing import freeze
-from libbench.config.frozen import Call, Tree, children, set_at
+from libbench.config.frozen import Call, Near, Tree, children, nearer, set_at, set_near
 from libbench.config.interpolation import Resolver, is_interpolation
 from libbench.config.places import join, told
 from libbench.config.signatures import shape_of, unknown
@@ -35,7 +35,9 @@ def validate(cfg: Any, only: Collection[str] | None = None) -> list[str]:
             problems.extend(problems_of(value, ".".join(map(str, path))))
         elif is_interpolation(value):
             try:
-                resolver.resolve(value, path)
+                found, there = resolver.resolve(value, path)
+                if type(found) is Call and there == path:
+                    problems.extend(problems_of(found, ".".join(map(str, path))))
             except ConfigError as error:
                 problems.append(f"{error}{told('.'.join(map(str, path)), origin)}")
     return problems
@@ -44,9 +46,9 @@ def validate(cfg: Any, only: Collection[str] | None = None) -> list[str]:
 def _places(tree: Tree, only: Collection[str] | None) -> Iterator[tuple[tuple[Any, ...], Tree, Any]]:
     """Give every value with its keys and the origin that is nearest to it."""
     seen: set[int] = set()
-    stack: list[tuple[tuple[Any, ...], Tree, Any]] = [((), tree, None)]
+    stack: list[tuple[tuple[Any, ...], Tree, Any, Near]] = [((), tree, None, None)]
     while stack:
-        path, value, origin = stack.pop()
+        path, value, origin, near = stack.pop()
         kind = type(value)
         if kind is Call:
             if id(value) in seen:
@@ -54,11 +56,10 @@ def _places(tree: Tree, only: Collection[str] | None) -> Iterator[tuple[tuple[An
             seen.add(id(value))
             origin = value.origin or origin
         yield path, value, origin
-        stack.extend(
-            ((*path, key), each, set_at(value, key) or origin)
-            for key, each in reversed(list(children(value)))
-            if path or only is None or key in only
-        )
+        for key, each in reversed(list(children(value))):
+            if path or only is None or key in only:
+                inner = nearer(near, value, key)
+                stack.append(((*path, key), each, set_near(inner) or origin, inner))
 
 
 def is_right(call: Call) -> bool:

@@ -8,6 +8,7 @@ from inspect import Parameter
 from pathlib import PurePath
 from typing import Any
 
+from libbench.config.deriving import Derived
 from libbench.config.frozen import Call, Group
 from libbench.errors import ConfigError, did_you_mean
 
@@ -42,7 +43,12 @@ def fitted(value: Any, raw: str, present: Any, parameter: Parameter | None, wher
 
 
 def _is_open(present: Any) -> bool:
-    return present is None or present is ABSENT or (type(present) is str and ("${" in present or present == "???"))
+    return (
+        present is None
+        or present is ABSENT
+        or type(present) is Derived
+        or (type(present) is str and ("${" in present or present == "???"))
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -110,8 +116,10 @@ def _callable(value: Any, where: str) -> Any:
 
 
 def _word(present: Any) -> str:
+    from libbench.config.showing import show
+
     kind = "int or float" if type(present) in (int, float) else type(present).__name__
-    return f"{kind} as the present {present!r}"
+    return f"{kind} as the present {show(present)}"
 
 
 def _items(value: list[Any], present: Any, where: str) -> list[Any]:

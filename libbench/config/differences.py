@@ -2,49 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from inspect import Parameter
-from typing import Any, Literal
+from typing import Any, TypeAlias
 
 from libbench.config.alignment import aligned
+from libbench.config.changes import Change, Kind
 from libbench.config.freezing import freeze
-from libbench.config.frozen import Call, Group, Tree, set_at
-from libbench.config.leaves import fingerprint, is_record, same_leaf
-from libbench.config.places import Origin, join
-from libbench.config.showing import origin_below, show
-from libbench.config.signatures import shape_of
+from libbench.config.frozen import Call, Group, Near, Tree, nearer, set_at, set_near, walk
+from libbench.config.interpolation import Resolver, is_interpolation
+from libbench.config.leaves import is_record, same_leaf
+from libbench.config.likeness import alike, default_of, equal_but_type, same_target, same_value
+from libbench.config.places import Origin
+from libbench.config.showing import origin_below, show, show_in
 from libbench.config.sums import Sharing, Sums
-from libbench.config.targets import callable_target
 from libbench.errors import ConfigError
-
-Kind = Literal["changed", "type", "added", "removed", "moved", "target", "sharing", "default"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """One difference of two configs.
-
-    Attributes:
-        kind: "changed", "type" (equal but for the type, as `1` and `1.0`), "added", "removed", "moved", "target"
-            (another class or function), "sharing" (one instance here, two there), or "default" (a default that one
-            side spells out).
-        path: the dotted path; `p.1 -> p.2` where an item of a list stands elsewhere in the target.
-        part: the top-level name.
-        reference: the reference's value as text, empty where it has none.
-        target: the target's.
-        reference_origin: where the reference's value was written, as `file:line` or an override; None if not known.
-        target_origin: the same for the target.
-        counted: False for what makes no difference to what is built.
-    """
-
-    kind: Kind
-    path: str
-    part: str
-    reference: str = ""
-    target: str = ""
-    reference_origin: str | None = None
-    target_origin: str | None = None
-    counted: bool = True
 
 
 def difference(reference: Any, target: Any) -> tuple[Change, ...]:
@@ -54,7 +26,8 @@ def difference(reference: Any, target: Any) -> tuple[Change, ...]:
     """
     ours, theirs = freeze(reference), freeze(target)
     found = _Comparer(ours, theirs)
-    found.compare(_Side(ours, "", None), _Side(theirs, "", None))
+    found.compare(_Side(ours, (), None), _Side(theirs, (), None))
+    found.join_moved()
     parts = list(dict.fromkeys([*_keys(ours), *_keys(theirs)]))
     order = {str(part): index for index, part in enumerate(parts)}
     return tuple(sorted(found.changes, key=lambda change: order.get(change.part, len(order))))
@@ -67,24 +40,41 @@ def _keys(tree: Tree) -> list[Any]:
 
 
 class _Side:
-    """A value of one config, with its path and where it was written."""
+    """A value of one config, with the keys that lead to it and where it was written."""
 
-    __slots__ = ("origin", "path", "value")
+    __slots__ = ("keys", "near", "origin", "value")
 
-    def __init__(self, value: Tree, path: str, origin: Origin | None) -> None:
+    def __init__(self, value: Tree, keys: tuple[Any, ...], origin: Origin | None, near: Near = None) -> None:
         self.value = value
-        self.path = path
+        self.keys = keys
         self.origin = origin
+        self.near = near
+
+    @property
+    def path(self) -> str:
+        return ".".join(map(str, self.keys))
 
     def child(self, key: Any, value: Tree) -> _Side:
-        return _Side(value, join(self.path, key), origin_below(value, set_at(self.value, key), self.origin))
+        near = nearer(self.near, self.value, key)
+        return _Side(value, (*self.keys, key), origin_below(value, set_near(near), self.origin), near)
+
+    def arguments(self) -> _Side:
+        """Give the arguments of a call that have no names."""
+        return _Side(self.value.args, self.keys, self.origin, (self.value, ()))
+
+
+Loose: TypeAlias = tuple[Change, _Side]
+"""A node that only one of two lists has, and the change that tells so."""
 
 
 class _Comparer:
     def __init__(self, ours: Tree, theirs: Tree) -> None:
         self._sums = Sums()
         self._sharing = Sharing(ours), Sharing(theirs)
+        self._resolvers = Resolver(ours), Resolver(theirs)
         self.changes: list[Change] = []
+        self._kept: list[Tree] = []
+        self._loose: dict[int, tuple[list[Loose], list[Loose]]] = {}
         self._pairs: set[tuple[int, int]] = set()
         self._theirs: dict[int, tuple[Call, str]] = {}
         self._ours: dict[int, tuple[Call, str]] = {}
@@ -95,17 +85,20 @@ class _Comparer:
         assert one is not None
         assert two is not None
         path = one.path if one.path == two.path else f"{one.path} -> {two.path}"
-        texts = {"reference": show(ours.value) if ours else "", "target": show(theirs.value) if theirs else ""} | more
+        texts = {"reference": self.text(0, ours), "target": self.text(1, theirs)} | more
         self.changes.append(
             Change(
                 kind=kind,
                 path=path,
-                part=one.path.partition(".")[0],
+                part=str(one.keys[0]) if one.keys else "",
                 reference_origin=str(ours.origin) if ours and ours.origin else None,
                 target_origin=str(theirs.origin) if theirs and theirs.origin else None,
                 **texts,
             )
         )
+
+    def text(self, whose: int, side: _Side | None) -> str:
+        return "" if side is None else show_in(self._resolvers[whose], side.value, side.keys)
 
     def compare(self, ours: _Side, theirs: _Side) -> None:
         one, two = ours.value, theirs.value
@@ -131,7 +124,29 @@ class _Comparer:
                 here, there = getattr(one, each.name, None), getattr(two, each.name, None)
                 self.compare(ours.child(each.name, here), theirs.child(each.name, there))
         elif not same_leaf(one, two):
-            self.note("type" if _equal_but_type(one, two) else "changed", ours, theirs)
+            if self.come_to_the_same(ours, theirs):
+                self.note("form", ours, theirs, counted=False)
+            else:
+                self.note("type" if equal_but_type(one, two) else "changed", ours, theirs)
+
+    def come_to_the_same(self, ours: _Side, theirs: _Side) -> bool:
+        """Tell whether two values, of which one stands for another, are now equal ones without any node."""
+        if not (is_interpolation(ours.value) or is_interpolation(theirs.value)):
+            return False
+        sums = []
+        for resolver, side in zip(self._resolvers, (ours, theirs), strict=True):
+            value = side.value
+            try:
+                if is_interpolation(value):
+                    value, _ = resolver.resolve(value, side.keys)
+            except ConfigError:
+                return False
+            if any(type(each) is Call for _, each in walk(value)):
+                return False
+            # What is resolved is not a part of the trees, and another may come to lie in its place.
+            self._kept.append(value)
+            sums.append(self._sums.of(value))
+        return sums[0] == sums[1]
 
     def calls(self, ours: _Side, theirs: _Side) -> None:
         one, two = ours.value, theirs.value
@@ -145,7 +160,7 @@ class _Comparer:
                 self.note("target", _with_target(ours), _with_target(theirs))
             elif one.partial is not two.partial:
                 self.note("changed", ours, theirs)
-            self.sequences(_Side(one.args, ours.path, ours.origin), _Side(two.args, theirs.path, theirs.origin))
+            self.sequences(ours.arguments(), theirs.arguments())
             self.items(ours, theirs)
         finally:
             self._quiet -= split
@@ -181,7 +196,7 @@ class _Comparer:
             elif not other_target:
                 here = ours.child(key, one[key]) if key in one else None
                 there = theirs.child(key, two[key]) if key in two else None
-                self.one_sided(here, there, _default(ours.value, key) if both_calls else Parameter.empty)
+                self.one_sided(here, there, default_of(ours.value, key) if both_calls else Parameter.empty)
 
     def one_sided(self, ours: _Side | None, theirs: _Side | None, default: Any) -> None:
         side = ours or theirs
@@ -192,7 +207,7 @@ class _Comparer:
             return
         text = f"{show(default)} (default)"
         other = {"target": text} if theirs is None else {"reference": text}
-        if _same_value(side.value, default):
+        if same_value(side.value, default):
             self.note("default", ours, theirs, counted=False, **other)
         else:
             self.note(kind, ours, theirs, **other)
@@ -207,11 +222,24 @@ class _Comparer:
                 self.compare(here, there)
             else:
                 self.note("removed" if there is None else "added", here, there)
+                side = here or there
+                if side is not None and type(side.value) is Call:
+                    pair = self._loose.setdefault(self._sums.of(side.value), ([], []))
+                    pair[there is not None].append((self.changes[-1], side))
+
+    def join_moved(self) -> None:
+        """Make one change of a node that is gone in one list and there in another."""
+        for gone, come in self._loose.values():
+            for (old, ours), (new, theirs) in zip(gone, come, strict=False):
+                place = self.changes.index(old)
+                self.changes = [change for change in self.changes if change is not old and change is not new]
+                self.note("moved", ours, theirs)
+                self.changes.insert(place, self.changes.pop())
 
 
 def _with_target(side: _Side) -> _Side:
     """Give a call with the place where its target was set, if that is another one."""
-    return _Side(side.value, side.path, set_at(side.value, "_target_") or side.origin)
+    return _Side(side.value, side.keys, set_at(side.value, "_target_") or side.origin)
 
 
 def _mapping(value: Tree) -> dict[Any, Tree]:
@@ -220,39 +248,3 @@ def _mapping(value: Tree) -> dict[Any, Tree]:
 
 def _is_plain(value: Tree) -> bool:
     return type(value) in (dict, Group)
-
-
-def _default(call: Call, key: str) -> Any:
-    try:
-        parameter = shape_of(callable_target(call.target)).named.get(key)
-    except ConfigError:
-        return Parameter.empty
-    return parameter.default if parameter is not None else Parameter.empty
-
-
-def _same_value(value: Tree, default: Any) -> bool:
-    sums = Sums()
-    return sums.of(value) == sums.of(freeze(default))
-
-
-def same_target(one: Any, two: Any) -> bool:
-    """Tell whether two targets are the same class or function; a text is imported to compare it with another."""
-    if one is two or (isinstance(one, str) and one == two):
-        return True
-    try:
-        return fingerprint(callable_target(one)) == fingerprint(callable_target(two))
-    except ConfigError:
-        return False
-
-
-def _equal_but_type(one: Any, two: Any) -> bool:
-    numbers = (int, float, complex, bool)
-    return isinstance(one, numbers) and isinstance(two, numbers) and type(one) is not type(two) and one == two
-
-
-def alike(one: Tree, two: Tree) -> bool:
-    """Tell whether two unequal items of lists are versions of one another, rather than one removed and one added."""
-    if type(one) is Call and type(two) is Call:
-        return same_target(one.target, two.target)
-    containers = (Call, Group, dict, list, tuple)
-    return type(one) is type(two) or (type(one) not in containers and type(two) not in containers)

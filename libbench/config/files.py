@@ -7,15 +7,16 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from libbench.config import calls, modules, nodes
 from libbench.config.freezing import freeze
 from libbench.config.nodes import LazyDict
 from libbench.config.overriding import overridden
-from libbench.config.places import short
+from libbench.config.places import caller, short
 from libbench.errors import ConfigError, did_you_mean
 
+_SAVED = (".yaml", ".yml", ".json")
 _NOT_VALUES = (
     types.ModuleType,
     type,
@@ -34,11 +35,15 @@ class LazyConfig:
     """Configs as Python files."""
 
     @staticmethod
-    def load(path: str | os.PathLike[str]) -> Any:
+    def load(path: str | os.PathLike[str], keys: str | Sequence[str] | None = None) -> Any:
         """Run a config file and give its module-level names as a config.
 
         Kept are the names without a leading underscore whose values are not modules, classes, functions or typing
-        objects. A file that ends in `.yaml` or `.yml` is one that `save` wrote.
+        objects. A file that ends in `.yaml`, `.yml` or `.json` is one that `save` wrote, or one in Hydra's form.
+
+        Args:
+            path: the file.
+            keys: a name, for its value alone, or several, for a tuple of their values; None gives the whole config.
 
         Raises:
             ConfigError: the file is missing, cannot be parsed, or raises. It says the file and the line of the
@@ -47,14 +52,21 @@ class LazyConfig:
         file = Path(path)
         if not file.is_file():
             raise ConfigError(_missing(file))
-        if file.suffix in (".yaml", ".yml"):
-            return load_saved(file)
+        if file.suffix in _SAVED:
+            return _picked(load_saved(file), keys, file)
         module = modules.config_module(file)
         made: LazyDict = nodes.blank(LazyDict, None, None)
-        kept = {name: value for name, value in vars(module).items() if _is_kept(name, value)}
+        kept = {name: value for name, value in vars(module).items() if is_kept(name, value)}
         made.__dict__["_content"] = {name: nodes.wrap(value, name, made) for name, value in kept.items()}
         made._mark.origins = {name: each for name, each in modules.origins_in(module).items() if name in kept}
-        return made
+        return _picked(made, keys, file)
+
+    @staticmethod
+    def load_rel(path: str | os.PathLike[str], keys: str | Sequence[str] | None = None) -> Any:
+        """Load a config file by its path from the folder of the file that calls this; else as `load`."""
+        origin = caller()
+        folder = Path(origin.file).parent if origin is not None and origin.file is not None else Path()
+        return LazyConfig.load(folder / path, keys)
 
     @staticmethod
     def apply_overrides(cfg: Any, overrides: Sequence[str], *, defaults: Mapping[str, Any] | None = None) -> Any:
@@ -75,13 +87,36 @@ class LazyConfig:
     def save(cfg: Any, path: str | os.PathLike[str]) -> None:
         """Write a config so that `load` gives it back without a difference.
 
+        Args:
+            cfg: the config.
+            path: a file that ends in `.json` gets JSON, one in `.py` what `to_py` gives, any other YAML.
+
         Raises:
             ConfigError: it holds a value that cannot be written, such as a lambda or a tensor; its path is named.
         """
-        from libbench.config.saving import to_text
+        file = Path(path)
+        if file.suffix == ".py":
+            text = LazyConfig.to_py(cfg)
+        else:
+            from libbench.config.saving import to_text
 
-        text = to_text(cfg)
-        Path(path).write_text(text, encoding="utf-8")
+            text = to_text(cfg, form=_form(file))
+        file.write_text(text, encoding="utf-8")
+
+    @staticmethod
+    def to_py(cfg: Any, prefix: str = "") -> str:
+        """Write a config as executable Python that gives an equal config when it is loaded.
+
+        Args:
+            cfg: the config.
+            prefix: put before every name that is assigned; detectron2 and LiBai have `cfg.` there.
+
+        Raises:
+            ConfigError: it holds a value that no Python text stands for; its path is named.
+        """
+        from libbench.config.source import to_py
+
+        return to_py(cfg, prefix)
 
 
 def load_saved(path: str | os.PathLike[str], *, allow: Sequence[str] | None = None) -> Any:
@@ -96,10 +131,25 @@ def load_saved(path: str | os.PathLike[str], *, allow: Sequence[str] | None = No
     file = Path(path)
     if not file.is_file():
         raise ConfigError(_missing(file))
-    return from_text(file.read_text(encoding="utf-8"), allow=allow, name=short(file))
+    return from_text(file.read_text(encoding="utf-8"), allow=allow, name=short(file), form=_form(file))
 
 
-def _is_kept(name: str, value: object) -> bool:
+def _form(file: Path) -> Literal["yaml", "json"]:
+    return "json" if file.suffix == ".json" else "yaml"
+
+
+def _picked(cfg: Any, keys: str | Sequence[str] | None, file: Path) -> Any:
+    """Give the values that were asked for."""
+    if keys is None:
+        return cfg
+    for key in [keys] if isinstance(keys, str) else keys:
+        if key not in cfg:
+            raise ConfigError(f"{short(file)} assigns no {key!r}{did_you_mean(key, [str(each) for each in cfg])}")
+    return cfg[keys] if isinstance(keys, str) else tuple(cfg[key] for key in keys)
+
+
+def is_kept(name: str, value: object) -> bool:
+    """Tell whether a module-level name of a config file is a part of the config."""
     if name.startswith("_") or isinstance(value, _NOT_VALUES):
         return False
     return type(value).__module__ not in ("__future__", "typing", "typing_extensions")
@@ -111,8 +161,8 @@ def _missing(file: Path) -> str:
     folder = file.parent
     while not folder.is_dir() and folder != folder.parent:
         file, folder = folder, folder.parent
-    near = [each.name for each in folder.iterdir() if each.is_dir() or each.suffix in (".py", ".yaml", ".yml")]
+    near = [each.name for each in folder.iterdir() if each.is_dir() or each.suffix in (".py", *_SAVED)]
     return f"no config file {short(file)}{did_you_mean(file.name, near)}"
 
 
-__all__ = ["LazyConfig", "freeze", "load_saved"]
+__all__ = ["LazyConfig", "freeze", "is_kept", "load_saved"]

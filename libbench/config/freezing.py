@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.base import Node
 
-from libbench.config import nodes
+from libbench.config import boxes, nodes
+from libbench.config.boxes import Mark
+from libbench.config.deriving import Derived
 from libbench.config.frozen import Call, Group, Tag, Tree
 from libbench.config.leaves import same_leaf
-from libbench.config.nodes import ARGS, PARTIAL, SPECIAL, TARGET, LazyNode, Mark
+from libbench.config.nodes import ARGS, PARTIAL, SPECIAL, TARGET, LazyNode
 from libbench.config.places import Origin, told
 from libbench.errors import ConfigError
 
@@ -45,12 +48,15 @@ class Freezer:
     def tree(self, value: Any) -> Tree:
         """Give the tree of anything; it takes one frame a level, so that deep configs do not exhaust the stack."""
         kind = type(value)
-        if kind is nodes.Leaf:
+        if kind is boxes.Leaf:
             value = value.__dict__["_val"]
             kind = type(value)
-        if kind in nodes.SCALARS:
+        if kind in boxes.SCALARS:
             if kind is str and "${" in value:
                 self.refers = True
+            return value
+        if kind is Derived:
+            self.refers = True
             return value
         content = value if kind in _PLAIN else self._content(value, kind)
         kind = type(content)
@@ -111,6 +117,9 @@ class Freezer:
         special = {name: pairs.pop(name) for name in SPECIAL if name in pairs}
         if not all(type(name) is str for name in pairs):
             raise ConfigError(f"the parameters of a call are named by text, got {list(pairs)!r}{told('', mark.origin)}")
+        problem = hydra_problem(special)
+        if problem:
+            raise ConfigError(f"{problem}{told('', mark.origin)}")
         return Call(
             target=special[TARGET],
             args=list(special.get(ARGS) or ()) or (),
@@ -133,6 +142,15 @@ class Freezer:
                 made = found
         self._done[id(key)] = made
         return made
+
+
+def hydra_problem(special: Mapping[str, Any]) -> str:
+    """Say why a key of a call in Hydra's form asks for what is not done here; empty where it does not."""
+    if special.get("_recursive_", True) is not True:
+        return "_recursive_: false is not known here: a call inside a call is always built; use _partial_ to delay it"
+    if special.get("_convert_", "all") not in ("all", "partial", "object"):
+        return f"_convert_: {special['_convert_']} is not known here: a target always gets plain lists and dicts"
+    return ""
 
 
 _PLAIN = frozenset({list, tuple, dict, Group, Call})
@@ -175,7 +193,7 @@ def _equal(one: Call, two: Call) -> bool:
 def thaw(tree: Tree) -> Any:
     """Give the editable form of a frozen tree: nodes, OmegaConf dicts and lists; the inverse of `freeze`."""
     made = _Thawer().node(tree, None, None)
-    return made._value() if isinstance(made, nodes.Leaf) else made
+    return made._value() if isinstance(made, boxes.Leaf) else made
 
 
 class _Thawer:
@@ -183,45 +201,46 @@ class _Thawer:
         self.done: dict[int, LazyNode] = {}
 
     def node(self, tree: Tree, key: Any, parent: Any) -> Node:
+        """Give the node of a tree; it takes one frame a level, so that deep configs do not exhaust the stack."""
         kind = type(tree)
         if kind is Call:
-            made: Any = self.call(tree)
+            made: Any = self.done.get(id(tree))
+            if made is None:
+                made = nodes.blank(LazyNode, None, None, Mark(tree.tag, tree.origin, dict(tree.origins or ())))
+                content: Any = {TARGET: boxes.leaf(tree.target, TARGET, made)}
+                if tree.args:
+                    content[ARGS] = self.node(tree.args, ARGS, made)
+                for name, each in tree.kwargs.items():
+                    content[name] = self.node(each, name, made)
+                if tree.partial:
+                    content[PARTIAL] = boxes.leaf(True, PARTIAL, made)
+                made.__dict__["_content"] = content
+                self.done[id(tree)] = made
             made.__dict__["_parent"] = parent
             made.__dict__["_metadata"].key = key
         elif kind is list:
             made = nodes.blank(nodes.LazyList, key, parent)
-            made.__dict__["_content"] = [self.node(each, index, made) for index, each in enumerate(tree)]
+            content = made.__dict__["_content"] = []
+            for index, each in enumerate(tree):
+                content.append(self.node(each, index, made))
         elif (kind is dict or kind is Group) and all(type(name) is str for name in tree):
             made = nodes.blank(nodes.LazyDict, key, parent)
-            made.__dict__["_content"] = {name: self.node(each, name, made) for name, each in tree.items()}
+            content = made.__dict__["_content"] = {}
+            for name, each in tree.items():
+                content[name] = self.node(each, name, made)
             made._mark.origins = dict(getattr(tree, "origins", None) or ())
         else:
-            made = nodes.leaf(self.plain(tree), key, parent)
+            made = boxes.leaf(self.plain(tree), key, parent)
         return made  # type: ignore[no-any-return]
 
     def plain(self, tree: Tree) -> Any:
         """Give what stands inside a tuple, where OmegaConf has no say."""
         kind = type(tree)
         if kind is Call:
-            return self.call(tree)
+            found = self.done.get(id(tree))
+            return self.node(tree, None, None) if found is None else found
         if kind is tuple or kind is list:
-            return kind(self.plain(each) for each in tree)
+            return kind([self.plain(each) for each in tree])
         if kind is dict or kind is Group:
             return {key: self.plain(each) for key, each in tree.items()}
         return tree
-
-    def call(self, call: Call) -> LazyNode:
-        found = self.done.get(id(call))
-        if found is not None:
-            return found
-        made = nodes.blank(LazyNode, None, None, Mark(call.tag, call.origin, dict(call.origins or ())))
-        content: dict[str, Any] = {TARGET: nodes.leaf(call.target, TARGET, made)}
-        made.__dict__["_content"] = content
-        if call.args:
-            content[ARGS] = self.node(call.args, ARGS, made)
-        for name, each in call.kwargs.items():
-            content[name] = self.node(each, name, made)
-        if call.partial:
-            content[PARTIAL] = nodes.leaf(True, PARTIAL, made)
-        self.done[id(call)] = made
-        return made  # type: ignore[no-any-return]

@@ -33,7 +33,8 @@ class Call:
         kwargs: the arguments by name, in the order they were written.
         partial: whether it is built as `functools.partial`.
         origin: where the call was written.
-        origins: where single arguments were set later, by name; None for nowhere.
+        origins: where single arguments were set later, by name, and items of lists in them, by all keys that lead to
+            them, as a tuple; None for nowhere.
     """
 
     target: Any
@@ -66,11 +67,36 @@ def set_at(holder: Tree, key: Any) -> Origin | None:
     return origins.get(key) if origins else None
 
 
+Near: TypeAlias = "tuple[Tree, tuple[Any, ...]] | None"
+"""What remembers where a value was set, a call or a dict around it, and the keys that lead from there to the value."""
+
+
+def nearer(near: Near, holder: Tree, key: Any) -> Near:
+    """Give what remembers where a value was set, for what `holder` has under a key; `near` is that of `holder`."""
+    if type(holder) is Call or type(holder) is Group:
+        return holder, (key,)
+    return None if near is None else (near[0], (*near[1], key))
+
+
+def set_near(near: Near) -> Origin | None:
+    """Give where a value was set by itself; None where it was written with what is around it."""
+    return None if near is None else set_at(near[0], near[1][0] if len(near[1]) == 1 else near[1])
+
+
 def note_origin(holder: Call | Group, key: Any, origin: Origin) -> None:
-    """Remember where the value under a key was set."""
+    """Remember where the value under a key was set, in place of where the items of an earlier one were."""
     if holder.origins is None:
         holder.origins = {}
+    drop_below(holder.origins, key if isinstance(key, tuple) else (key,))
     holder.origins[key] = origin
+
+
+def drop_below(origins: dict[Any, Origin], keys: tuple[Any, ...]) -> None:
+    """Drop where the items of a list were set, the keys being those that lead to the list."""
+    for each in list(origins):
+        inside = isinstance(each, tuple) and each[: len(keys)] == keys and len(each) > len(keys)
+        if inside or (not keys and isinstance(each, int)):
+            del origins[each]
 
 
 def walk(tree: Tree, path: str = "") -> Iterator[tuple[str, Tree]]:

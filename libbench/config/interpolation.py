@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from libbench.config.deriving import Derived, MissingNameError, computed
 from libbench.config.frozen import Call, Tree
 from libbench.config.places import join
 from libbench.errors import ConfigError, did_you_mean
@@ -17,12 +18,12 @@ _KEY = re.compile(r"[^.\[\]]+")
 
 
 def is_interpolation(value: object) -> bool:
-    """Tell whether a value is text with a `${...}` in it."""
-    return type(value) is str and "${" in value
+    """Tell whether a value stands for another one: text with a `${...}` in it, or a derived value."""
+    return (type(value) is str and "${" in value) or type(value) is Derived
 
 
 class Resolver:
-    """Gives the value of every interpolation in one tree.
+    """Gives the value of every interpolation and of every derived value in one tree.
 
     Args:
         root: the tree that absolute paths start from.
@@ -32,12 +33,13 @@ class Resolver:
         self._root = root
         self._open: list[str] = []
         self._thawed: Any = None
+        self._computed: dict[int, tuple[Tree, tuple[Any, ...] | None]] = {}
 
-    def resolve(self, text: str, path: tuple[Any, ...]) -> tuple[Tree, tuple[Any, ...]]:
-        """Give the value that an interpolation stands for, and the path where it stands.
+    def resolve(self, text: str | Derived, path: tuple[Any, ...]) -> tuple[Tree, tuple[Any, ...]]:
+        """Give the value that an interpolation, or a derived value, stands for, and the path where it stands.
 
         Args:
-            text: the interpolation.
+            text: the interpolation, or the derived value.
             path: the keys that lead from the root to the interpolation.
 
         Raises:
@@ -45,15 +47,24 @@ class Resolver:
         """
         name = ".".join(map(str, path))
         if name in self._open:
-            raise ConfigError(f"interpolations lead in a circle: {' -> '.join([*self._open, name])}")
+            raise ConfigError(f"values lead in a circle: {' -> '.join([*self._open[self._open.index(name) :], name])}")
         self._open.append(name)
         try:
+            if isinstance(text, Derived):
+                return self._derived(text, path)
             simple = _PATH.fullmatch(text)
             if simple is not None:
                 return self._at(simple[1], _KEY.findall(simple[2]), path, text)
-            return self._composed(text, path), path
+            found = self._composed(text, path)
+            return self._derived(found, path) if type(found) is Derived else (found, path)
         finally:
             self._open.pop()
+
+    def _derived(self, derived: Derived, path: tuple[Any, ...]) -> tuple[Tree, tuple[Any, ...]]:
+        if id(derived) not in self._computed:
+            self._computed[id(derived)] = computed(derived, self, self._root, ".".join(map(str, path)))
+        found, there = self._computed[id(derived)]
+        return found, path if there is None else there
 
     def _at(self, dots: str, keys: list[str], path: tuple[Any, ...], text: str) -> tuple[Tree, tuple[Any, ...]]:
         if len(dots) > len(path):
@@ -62,6 +73,16 @@ class Resolver:
         for key in keys:
             value, here = self._settled(*self._step(value, here, key, text))
         return value, here
+
+    def enter(self, value: Tree, path: tuple[Any, ...], key: Any) -> tuple[Tree, tuple[Any, ...]]:
+        """Give what a value holds under a key, as a function that derives a value sees it."""
+        if type(value) is Call and key == "_args_":
+            return value.args, path
+        found = step(value, key)
+        if found is None:
+            hint = did_you_mean(str(key), keys_of(value))
+            raise MissingNameError(f"there is no {join('.'.join(map(str, path)), key)!r}{hint}")
+        return self._settled(value_at(value, found[0]), (*path, found[0]))
 
     def _walk(self, keys: tuple[Any, ...], text: str) -> tuple[Tree, tuple[Any, ...]]:
         value, here = self._root, ()

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import functools
+import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
+from libbench.config.deriving import Derived
 from libbench.config.frozen import Call
 from libbench.config.targets import target_key
 
 _YAML = "tag:yaml.org,2002:"
+MOST_VALUES = 1000
+"""An array with more values than this is data, which no config is the place for."""
 
 
 class Unsavable(Exception):
-    """No name and no content stands for the value."""
+    """No name and no content stands for the value; the text says why, where it is not that no name leads to it."""
 
 
 def _scalar(tag: str, text: Callable[[Any], str]) -> Callable[[Any], yaml.Node]:
@@ -70,6 +76,9 @@ def writer_of(value: Any) -> Callable[[Any], Written]:
         return lambda each: ("!torch", str(each).removeprefix("torch."))
     if kind.__module__ == "torch" and kind.__name__ == "device":
         return lambda each: ("!device", str(each))
+    numpy = _of_numpy(value)
+    if numpy is not None:
+        return numpy
     if callable(value) and target_key(value) is not None:
         return lambda each: ("!name", target_key(each))
     if is_dataclass(kind) and kind is not Call:
@@ -102,6 +111,52 @@ def _partial(value: Any) -> Written:
     return "!partial", [value.func, list(value.args), dict(value.keywords)]
 
 
+def _derived(value: Derived) -> Written:
+    key = target_key(value.function)
+    if key is None:
+        raise Unsavable
+    return "!derive", key
+
+
+def _time(tag: str) -> Callable[[Any], Written]:
+    """Write a date or a time in ISO's form, unless that loses something, as the name of a time zone."""
+
+    def write(value: Any) -> Written:
+        text = value.isoformat()
+        again = type(value).fromisoformat(text)
+        if repr(again) != repr(value):
+            raise Unsavable("ISO's form would lose a part of it")
+        return tag, text
+
+    return write
+
+
+def _of_numpy(value: Any) -> Callable[[Any], Written] | None:
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if isinstance(value, numpy.dtype) and value.names is None:
+        return lambda each: ("!dtype", each.str)
+    if isinstance(value, numpy.generic) or type(value) is numpy.ndarray:
+        return _array
+    return None
+
+
+def _array(value: Any) -> Written:
+    import numpy as np
+
+    if value.size > MOST_VALUES:
+        raise Unsavable(f"it has {value.size} values, more than {MOST_VALUES}")
+    if value.dtype.kind not in "biufcU":
+        raise Unsavable(f"values of dtype {value.dtype} have no text that is exact")
+    values = value.reshape(-1).tolist()
+    if np.array(values, value.dtype).tobytes() != value.tobytes():
+        raise Unsavable(f"values of dtype {value.dtype} have no text that is exact")
+    if isinstance(value, np.generic):
+        return "!scalar", [value.dtype.str, *values]
+    return "!array", {"dtype": value.dtype.str, "shape": list(value.shape), "values": values}
+
+
 _WRITERS: dict[type, Callable[[Any], Written]] = {
     complex: lambda value: ("!complex", repr(value)),
     set: lambda value: ("!set", sorted(value, key=repr)),
@@ -110,4 +165,10 @@ _WRITERS: dict[type, Callable[[Any], Written]] = {
     slice: lambda value: ("!slice", [value.start, value.stop, value.step]),
     functools.partial: _partial,
     OrderedDict: lambda value: ("!ordered", [list(pair) for pair in value.items()]),
+    Decimal: lambda value: ("!decimal", str(value)),
+    datetime.date: _time("!date"),
+    datetime.time: _time("!time"),
+    datetime.datetime: _time("!datetime"),
+    datetime.timedelta: lambda value: ("!timedelta", [value.days, value.seconds, value.microseconds]),
+    Derived: _derived,
 }

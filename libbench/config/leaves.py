@@ -11,10 +11,12 @@ from pathlib import Path, PurePath
 from types import CodeType, FunctionType
 from typing import Any
 
+from libbench.config.deriving import Derived
 from libbench.config.frozen import Call
 from libbench.config.places import short
-from libbench.config.targets import module_file, target_key
+from libbench.config.targets import target_key, target_text
 
+_NO_CONTENT = frozenset({"__dict__", "__weakref__", "__module__", "__doc__"})
 _SCALARS = frozenset({int, str, bool, type(None), bytes})
 
 
@@ -31,8 +33,8 @@ def same_leaf(one: Any, two: Any) -> bool:
 def fingerprint(value: Any) -> str:
     """Give a text that is equal for equal leaves, in every process.
 
-    Functions and classes go by file or module and qualified name, a lambda also by its code; tensors and arrays by
-    dtype, shape and content; other objects by type and attributes.
+    Functions and classes go by file or module and qualified name; a lambda, or a class that a function made, by its
+    code; tensors and arrays by dtype, shape and content; other objects by type and attributes.
     """
     return _of(value, ())
 
@@ -70,14 +72,6 @@ def _type_name(kind: type) -> str:
     return target_key(kind) or kind.__qualname__
 
 
-def _class(value: type, inner: Callable[[Any], str]) -> str:
-    """Tell a class by its place and what it is made of, as its module's name is another one at each load."""
-    own = {name: each for name, each in vars(value).items() if type(each) in _SCALARS or isinstance(each, FunctionType)}
-    own.pop("__module__", None)
-    place = module_file(value.__module__) or value.__module__
-    return f"{place}:{value.__qualname__}:{[(name, inner(each)) for name, each in sorted(own.items())]}"
-
-
 def _array(value: Any, inner: Callable[[Any], str]) -> str:
     data = hashlib.sha256(value.tobytes()).hexdigest() if value.dtype != object else inner(value.tolist())
     return f"{value.dtype}{value.shape}{data}"
@@ -97,9 +91,30 @@ def _function(value: FunctionType, inner: Callable[[Any], str]) -> str:
     return f"{value.__qualname__}:{_code(value.__code__)}:{cells}:{defaults}"
 
 
+def _class(value: type, inner: Callable[[Any], str]) -> str:
+    content = [(name, inner(_inside(each))) for name, each in vars(value).items() if name not in _NO_CONTENT]
+    return f"{value.__qualname__}:{[inner(base) for base in value.__bases__]}:{sorted(content)}"
+
+
+def _inside(value: Any) -> Any:
+    """Give the functions of what wraps them in a class."""
+    if isinstance(value, property):
+        return [value.fget, value.fset, value.fdel]
+    return value.__func__ if isinstance(value, staticmethod | classmethod) else value
+
+
 def _code(code: CodeType) -> str:
-    constants = [_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    constants = [_constant(each) for each in code.co_consts]
     return hashlib.sha256(f"{code.co_code!r}{constants}{code.co_names}{code.co_freevars}".encode()).hexdigest()
+
+
+def _constant(value: Any) -> str:
+    """Give the text of a constant of a function; the order of a set is another one in every process."""
+    if isinstance(value, CodeType):
+        return _code(value)
+    if isinstance(value, frozenset):
+        return f"frozenset({sorted(map(_constant, value))})"
+    return f"({', '.join(map(_constant, value))})" if isinstance(value, tuple) else repr(value)
 
 
 def _state(value: Any, inner: Callable[[Any], str]) -> str:
@@ -156,8 +171,13 @@ def _call(value: Any, inner: Callable[[Any], str]) -> str:
     return f"{inner(value.target)}{inner(value.args)}{inner(value.kwargs)}{value.partial}"
 
 
+def _derived(value: Any, inner: Callable[[Any], str]) -> str:
+    return inner(value.function)
+
+
 _KINDS: tuple[tuple[Any, Callable[[Any, Callable[[Any], str]], str]], ...] = (
     (Call, _call),
+    (Derived, _derived),
     (Enum, _enum),
     (PurePath, _path),
     (set | frozenset, _unordered),
@@ -171,6 +191,8 @@ _KINDS: tuple[tuple[Any, Callable[[Any, Callable[[Any], str]], str]], ...] = (
 
 def opaque_text(value: object) -> str:
     """Describe a value that cannot be saved: `<lambda a.py:12>`, `<Tensor (2, 3) torch.float32>`, `<Net>`."""
+    if isinstance(value, Derived):
+        return f"derived by {_named(value.function)}"
     code = getattr(value, "__code__", None)
     if isinstance(code, CodeType):
         name = "lambda" if code.co_name == "<lambda>" else f"function {getattr(value, '__qualname__', code.co_name)}"
@@ -180,3 +202,7 @@ def opaque_text(value: object) -> str:
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"<{type(value).__name__} {tuple(value.shape)} {value.dtype}>"
     return f"<{type(value).__qualname__}>"
+
+
+def _named(function: Any) -> str:
+    return target_text(function) if target_key(function) is not None else opaque_text(function)

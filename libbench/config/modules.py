@@ -18,6 +18,9 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from omegaconf import DictConfig
+
+from libbench.config.nodes import wrap
 from libbench.config.places import Origin, caller, short, told
 from libbench.config.statements import Assigned, origins_of, parsed
 from libbench.config.targets import FILE_MODULE
@@ -196,8 +199,8 @@ class _Importer:
             module = ModuleType(shown)
         for each in fromlist:
             if each == "*" or hasattr(module, each):
-                continue
-            if each in submodules:
+                _give_items(module, each)
+            elif each in submodules:
                 setattr(module, each, self._load(submodules[each]))
             elif (place / each).is_dir():
                 setattr(module, each, ModuleType(f"{shown}.{each}"))
@@ -232,6 +235,17 @@ class _Importer:
         if beside or _below_configs(file):
             return self._run.config(file, self._chain or ())
         return self._run.plain(file)
+
+
+def _give_items(module: ModuleType, name: str) -> None:
+    """Make configs of the dicts that are imported from a config, so that their items are attributes as well."""
+    if "__libbench_origins__" not in vars(module):
+        return
+    for each in [one for one in vars(module) if not one.startswith("_")] if name == "*" else [name]:
+        value = vars(module)[each]
+        if type(value) is dict:
+            wrapped = wrap(value, each, None)
+            setattr(module, each, wrapped if isinstance(wrapped, DictConfig) else value)
 
 
 def _file_of(place: Path) -> Path | None:

@@ -8,70 +8,23 @@ in; and a `LazyNode` refuses a parameter that its target does not have, on the l
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections import defaultdict
 from typing import Any
 
-from omegaconf import AnyNode, DictConfig, ListConfig
-from omegaconf.base import Box, ContainerMetadata, Metadata, Node
+from omegaconf import DictConfig, ListConfig
+from omegaconf.base import ContainerMetadata, Node
 from omegaconf.errors import ReadonlyConfigError
 
-from libbench.config.frozen import Tag
+from libbench.config.boxes import SCALARS, Leaf, Mark, leaf, owned
+from libbench.config.deriving import Derived
+from libbench.config.frozen import drop_below
 from libbench.config.places import Origin, caller, told
 from libbench.config.signatures import shape_of, unknown
 from libbench.errors import ConfigError
 
 TARGET, ARGS, PARTIAL = "_target_", "_args_", "_partial_"
 SPECIAL = frozenset({TARGET, ARGS, PARTIAL, "_recursive_", "_convert_"})
-"""Keys of a node that are not parameters of its target; the last two are read and ignored, as Hydra writes them."""
-
-
-class Mark:
-    """What a container of ours remembers beside its content."""
-
-    __slots__ = ("origin", "origins", "tag")
-
-    def __init__(self, tag: Tag | None, origin: Origin | None, origins: dict[Any, Origin] | None = None) -> None:
-        self.tag = tag
-        self.origin = origin
-        self.origins = origins
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Mark:
-        return Mark(self.tag, self.origin, dict(self.origins) if self.origins else None)
-
-
-class Leaf(AnyNode):
-    """A value that comes out exactly as it went in; its OmegaConf metadata is made when OmegaConf asks for it."""
-
-    @property
-    def _metadata(self) -> Metadata:  # type: ignore[override]
-        own = self.__dict__
-        if "_own_metadata" not in own:
-            own["_own_metadata"] = Metadata(ref_type=Any, object_type=None, optional=True, key=own["_own_key"])
-        found: Metadata = own["_own_metadata"]
-        return found
-
-    def _key(self) -> Any:
-        return self.__dict__["_own_key"]
-
-    def _set_key(self, key: Any) -> None:
-        self.__dict__["_own_key"] = key
-        if "_own_metadata" in self.__dict__:
-            self.__dict__["_own_metadata"].key = key
-
-    def _is_optional(self) -> bool:
-        return True
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Leaf:
-        own = self.__dict__
-        return leaf(_copied(own["_val"], memo), own["_own_key"], own["_parent"])
-
-
-def leaf(value: object, key: Any, parent: Box | None) -> Leaf:
-    """Make the node of one value without OmegaConf's checks, which would refuse or change it."""
-    made = Leaf.__new__(Leaf)
-    made.__dict__.update(_own_key=key, _parent=parent, _flags_cache=None, _val=value)
-    return made
+"""Keys of a node that are not parameters of its target; the last two are Hydra's, and say what is done anyway."""
 
 
 class _Kept:
@@ -92,13 +45,45 @@ class _Kept:
         content = self.__dict__["_content"]
         if not isinstance(content, dict | list):
             content = self.__dict__["_content"] = {} if isinstance(self, DictConfig) else []
+        old = content.get(key) if isinstance(content, dict) else content[key]
         content[key] = wrap(value, key, self)
-        mark = self._mark
+        if type(old) is LazyList or (type(old) is Leaf and type(old.__dict__["_val"]) is tuple):
+            self._forget((key,))
         origin = caller()
-        if origin is not None and isinstance(content, dict):
-            if mark.origins is None:
-                mark.origins = {}
-            mark.origins[key] = origin
+        if origin is not None:
+            self._remember((key,), origin)
+
+    def _remember(self, keys: tuple[Any, ...], origin: Origin) -> None:
+        """Note where a value was set, in the nearest node or dict; the keys lead from here to the value."""
+        if isinstance(self, ListConfig):
+            parent = self.__dict__["_parent"]
+            if isinstance(parent, _Kept):
+                parent._remember((self.__dict__["_metadata"].key, *keys), origin)
+            return
+        if keys[0] == ARGS:
+            keys = keys[1:]
+        mark = self._mark
+        if mark.origins is None:
+            mark.origins = {}
+        mark.origins[keys[0] if len(keys) == 1 else keys] = origin
+
+    def _forget(self, keys: tuple[Any, ...]) -> None:
+        """Drop where the items of a list were set, of which each may have another place now."""
+        if isinstance(self, ListConfig):
+            parent = self.__dict__["_parent"]
+            if isinstance(parent, _Kept):
+                parent._forget((self.__dict__["_metadata"].key, *keys))
+        elif self._mark.origins:
+            drop_below(self._mark.origins, keys[1:] if keys[:1] == (ARGS,) else keys)
+
+    def _resolve_with_default(self, key: Any, value: Any, *default: Any, **more: Any) -> Any:
+        """Give a value to whoever reads it, a derived one computed; OmegaConf calls this for every get."""
+        found = super()._resolve_with_default(key, value, *default, **more)  # type: ignore[misc]
+        if type(found) is not Derived:
+            return found
+        from libbench.config.showing import computed_in
+
+        return computed_in(self._get_root(), found, self._get_full_key(key))  # type: ignore[attr-defined]
 
     def _merge_with(self, *others: Any, **how: Any) -> None:
         super()._merge_with(*[copy.deepcopy(each) for each in others], **how)  # type: ignore[misc]
@@ -137,6 +122,11 @@ class LazyDict(_Kept, DictConfig):
 
 class LazyList(_Kept, ListConfig):
     """A list in a config."""
+
+    def _update_keys(self) -> None:
+        """Number the items anew; OmegaConf calls this when they moved."""
+        super()._update_keys()
+        self._forget(())
 
     def insert(self, index: int, item: Any) -> None:
         """Insert before `index`, as `list.insert`."""
@@ -196,9 +186,6 @@ def blank(kind: type[Any], key: Any, parent: Any, mark: Mark | None = None) -> A
     return made
 
 
-SCALARS = frozenset({int, float, str, bool, type(None), bytes, complex})
-
-
 def wrap(value: Any, key: Any, parent: Any) -> Node:
     """Make the OmegaConf node that holds a value, or take the value itself where it is a node of ours."""
     kind = type(value)
@@ -255,33 +242,3 @@ def _wrapped_dict(value: Any, key: Any, parent: Any) -> LazyDict:
     else:
         made.__dict__["_content"] = {name: wrap(each, name, made) for name, each in items.items()}
     return made
-
-
-def owned(value: Any) -> Any:
-    """Copy the tuples, lists and dicts of a value, so that no later change of the user's own reaches the config."""
-    return mapped(value, owned)
-
-
-def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
-    """Rebuild a tuple (named or not), list, dict or `OrderedDict` from what `function` gives for its items.
-
-    Every other object comes back as it is.
-    """
-    kind = type(value)
-    if kind is tuple or kind is list:
-        return kind([function(each) for each in value])
-    if kind is dict or kind is OrderedDict:
-        return kind((key, function(each)) for key, each in value.items())
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return tuple.__new__(kind, [function(each) for each in value])
-    return value
-
-
-def _copied(value: Any, memo: dict[int, Any]) -> Any:
-    """Copy containers and the nodes in them; every other object is taken over as it is."""
-    kind = type(value)
-    if kind in SCALARS:
-        return value
-    if isinstance(value, Node):
-        return copy.deepcopy(value, memo)
-    return mapped(value, lambda each: _copied(each, memo))

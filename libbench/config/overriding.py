@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from typing import Any
 
 from libbench.config.coercion import ABSENT, fitted
 from libbench.config.freezing import freeze, thaw
-from libbench.config.frozen import Call, Group, Tree, note_origin
+from libbench.config.frozen import Call, Group, Near, Tree, drop_below, nearer, note_origin
+from libbench.config.grammar import parsed_override
 from libbench.config.interpolation import keys_of, step, value_at
 from libbench.config.leaves import is_record
 from libbench.config.places import Origin, join
@@ -29,31 +29,17 @@ def overridden(cfg: Any, overrides: Sequence[str], defaults: Mapping[str, Any]) 
     return thaw(draft)
 
 
-@functools.lru_cache(maxsize=1)
-def _parser() -> Any:
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
-    return OverridesParser.create()
-
-
 class _Override:
     """One override, parsed."""
 
     def __init__(self, text: str) -> None:
-        from hydra.errors import HydraException
-
         self.text = text
         self.origin = Origin(f"override {text!r}")
-        try:
-            parsed = _parser().parse_override(text)
-        except HydraException as error:
-            if "=" not in text and not text.startswith("~"):
-                raise ConfigError(f"an override is KEY=VALUE, got {text!r}") from error
-            raise ConfigError(f"cannot read the override {text!r}: {str(error).splitlines()[0]}") from error
+        parsed = parsed_override(text)
         if parsed.is_sweep_override():
             raise ConfigError(
-                f"override {text!r} gives several values, which only a sweep takes (--sweep); "
-                f"a list is written in brackets: {parsed.key_or_group}=[...]"
+                f"override {text!r} gives several values, which only a sweep takes (--set, --ref-set and --tgt-set of "
+                f"libbench diff and run); a list is written in brackets: {parsed.key_or_group}=[...]"
             )
         if parsed.package is not None or "/" in parsed.key_or_group:
             raise ConfigError(f"override {text!r} names a config group; a key is a dotted path such as 'model.width'")
@@ -72,7 +58,25 @@ class _Override:
             draft[first] = freeze(defaults[first])
             if len(self.keys) == 1 and self.adds:
                 draft[first] = self.value
-        return self.changed(draft, self.keys, "")
+        draft = self.changed(draft, self.keys, "")
+        self.remember(draft)
+        return draft
+
+    def remember(self, draft: Tree) -> None:
+        """Note this override as the origin of an item of a list, in the nearest call or dict around it."""
+        near: Near = None
+        value = draft
+        for key in self.keys:
+            found = None if is_record(value) else step(value, key)
+            if found is None:
+                break
+            near = nearer(near, value, found[0])
+            holder, value = value, value_at(value, found[0])
+            if near is not None and len(near[1]) > 1 and self.deletes and isinstance(holder, list | tuple):
+                drop_below(near[0].origins or {}, near[1][:-1])
+        else:
+            if near is not None and len(near[1]) > 1 and not self.deletes:
+                note_origin(near[0], near[1], self.origin)
 
     def changed(self, holder: Tree, keys: list[str], path: str) -> Tree:
         """Give `holder` with the value changed: the same object, unless it is a tuple or a dataclass instance."""
@@ -85,11 +89,19 @@ class _Override:
                 inner = value_at(holder, found[0]) if not is_record(holder) else getattr(holder, key)
             here = found[0] if found is not None else key
             after = self.changed(inner, rest, join(path, key))
-            return holder if after is inner and found is not None else self.put(holder, here, after, path)
+            if after is inner and found is not None:
+                return holder
+            return self.put(holder, here, after, path, noted=type(after) is not tuple)
         if self.deletes:
             return self.deleted(holder, key, found, path)
         if type(holder) is Call and key == "_target_":
             holder.target = self.target()
+            note_origin(holder, key, self.origin)
+            return holder
+        if type(holder) is Call and key == "_partial_":
+            if type(self.value) is not bool:
+                raise ConfigError(f"_partial_ is true or false, got {self.raw!r}{self.where(join(path, key))}")
+            holder.partial = self.value
             note_origin(holder, key, self.origin)
             return holder
         if found is None:
@@ -114,16 +126,17 @@ class _Override:
             return (key,) if key in {each.name for each in dataclasses.fields(holder) if each.init} else None
         return step(holder, key)
 
-    def put(self, holder: Tree, key: Any, value: Tree, path: str) -> Tree:
+    def put(self, holder: Tree, key: Any, value: Tree, path: str, *, noted: bool = True) -> Tree:
         if type(holder) is Call:
             if isinstance(key, str):
                 holder.kwargs[key] = value
             else:
                 holder.args = [*holder.args[:key], value, *holder.args[key + 1 :]]
-            note_origin(holder, key, self.origin)
+            if noted:
+                note_origin(holder, key, self.origin)
         elif isinstance(holder, dict):
             holder[key] = value
-            if isinstance(holder, Group):
+            if noted and isinstance(holder, Group):
                 note_origin(holder, key, self.origin)
         elif isinstance(holder, list):
             holder[key] = value

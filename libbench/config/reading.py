@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import is_dataclass
-from enum import Enum
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
+from libbench.config.deep import Steps, unwound
+from libbench.config.freezing import hydra_problem
 from libbench.config.frozen import Call, Group
+from libbench.config.tags import READERS
 from libbench.config.targets import FILE_MODULE, find_target
 from libbench.errors import ConfigError, did_you_mean
 
@@ -41,33 +40,36 @@ class Reader:
         self._standard = yaml.constructor.SafeConstructor()
         self._named: dict[str, Any] = {}
 
-    def value(self, node: yaml.Node) -> Any:
+    def read(self, node: yaml.Node) -> Any:
+        """Give the tree of a whole document."""
+        return unwound(self.value(node))
+
+    def value(self, node: yaml.Node) -> Steps:
         if node.tag == _TEXT_TAG:
             return node.value
         if id(node) in self._open:
             raise self._error(node, "a value holds itself")
         self._open.add(id(node))
-        try:
-            return self._value(node)
-        finally:
-            self._open.discard(id(node))
+        made = yield from self._value(node)
+        self._open.discard(id(node))
+        return made
 
-    def _value(self, node: yaml.Node) -> Any:
+    def _value(self, node: yaml.Node) -> Steps:
         if node.tag == "!call":
-            return self._call(node)
+            return (yield from self._call(node))
         if node.tag in _STANDARD:
-            return self._plain(node)
-        reader = _READERS.get(node.tag)
+            return (yield from self._plain(node))
+        reader = READERS.get(node.tag)
         if node.tag == "!opaque":
             raise self._error(node, f"{node.value} could not be saved, so it cannot be read")
         if reader is None:
-            raise self._error(node, f"unknown tag {node.tag!r}{did_you_mean(node.tag, _READERS)}")
+            raise self._error(node, f"unknown tag {node.tag!r}{did_you_mean(node.tag, READERS)}")
         if isinstance(node, yaml.ScalarNode):
             content: Any = node.value
         elif isinstance(node, yaml.MappingNode):
-            content = self._pairs(node)
+            content = yield from self._pairs(node)
         else:
-            content = [self.value(each) for each in node.value]
+            content = yield from self._items(node)
         try:
             return reader(self, content if node.tag == "!tuple" else _without_groups(content), node)
         except ConfigError:
@@ -75,12 +77,18 @@ class Reader:
         except Exception as error:
             raise self._error(node, f"cannot read {node.tag}: {type(error).__name__}: {error}") from error
 
-    def _plain(self, node: yaml.Node) -> Any:
+    def _items(self, node: yaml.SequenceNode) -> Steps:
+        items = []
+        for each in node.value:
+            items.append((yield self.value(each)))
+        return items
+
+    def _plain(self, node: yaml.Node) -> Steps:
         if isinstance(node, yaml.MappingNode):
-            pairs = self._pairs(node)
+            pairs = yield from self._pairs(node)
             return self._hydra(pairs, node) if "_target_" in pairs else Group(pairs)
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(each) for each in node.value]
+            return (yield from self._items(node))
         if node.tag == f"{_YAML}timestamp":
             return node.value
         try:
@@ -88,24 +96,32 @@ class Reader:
         except (yaml.YAMLError, ValueError) as error:
             raise self._error(node, f"cannot read {node.value!r}") from error
 
-    def _pairs(self, node: yaml.MappingNode) -> dict[Any, Any]:
+    def _pairs(self, node: yaml.MappingNode) -> Steps:
         pairs: dict[Any, Any] = {}
+        merged: dict[Any, Any] = {}
         for key_node, value_node in node.value:
-            key = self.value(key_node)
+            if key_node.tag == f"{_YAML}merge":
+                several = isinstance(value_node, yaml.SequenceNode)
+                for each in value_node.value if several else [value_node]:
+                    if not isinstance(each, yaml.MappingNode):
+                        raise self._error(key_node, "'<<' takes a mapping, or a list of mappings")
+                    merged = (yield self._pairs(each)) | merged
+                continue
+            key = yield self.value(key_node)
             try:
                 twice = key in pairs
             except TypeError as error:
                 raise self._error(key_node, f"{key!r} cannot be a key") from error
             if twice:
                 raise self._error(key_node, f"the key {key!r} comes twice")
-            pairs[key] = self.value(value_node)
-        return pairs
+            pairs[key] = yield self.value(value_node)
+        return merged | pairs if merged else pairs
 
     def _hydra(self, pairs: dict[Any, Any], node: yaml.Node) -> Call:
         """Make the call of a plain mapping with a `_target_`, as Hydra writes one."""
-        return self._made(self.checked(str(pairs.pop("_target_")), node), pairs)
+        return self._made(self.checked(str(pairs.pop("_target_")), node), pairs, node)
 
-    def _call(self, node: yaml.MappingNode) -> Call:
+    def _call(self, node: yaml.MappingNode) -> Steps:
         found = self._calls.get(id(node))
         if found is not None:
             return found
@@ -118,13 +134,14 @@ class Reader:
             raise self._error(node_of_target, f"{text} could not be saved, so it cannot be read")
         target = self.checked(text, node) if node_of_target.tag == "!text" else self.named(text, node)
         rest = yaml.MappingNode(node.tag, [pair for pair in node.value if pair[0].value != "_target_"], node.start_mark)
-        made = self._calls[id(node)] = self._made(target, self._pairs(rest))
+        made = self._calls[id(node)] = self._made(target, (yield from self._pairs(rest)), node)
         return made
 
-    def _made(self, target: Any, pairs: dict[Any, Any]) -> Call:
+    def _made(self, target: Any, pairs: dict[Any, Any], node: yaml.Node) -> Call:
         args, partial = list(pairs.pop("_args_", ()) or ()), bool(pairs.pop("_partial_", False))
-        for key in ("_recursive_", "_convert_"):
-            pairs.pop(key, None)
+        problem = hydra_problem({key: pairs.pop(key) for key in ("_recursive_", "_convert_") if key in pairs})
+        if problem:
+            raise self._error(node, problem)
         return Call(target, args, pairs, partial)
 
     def checked(self, text: str, node: yaml.Node) -> str:
@@ -160,7 +177,10 @@ class Reader:
             raise self._error(node, f"{text} is not allowed; allowed are {', '.join(self._allow) or 'no modules'}")
 
     def _error(self, node: yaml.Node, text: str) -> ConfigError:
-        line = f":{node.start_mark.line + 1}" if node.start_mark is not None else ""
+        mark = node.start_mark
+        if isinstance(mark, str):
+            return ConfigError(f"{self._name}: {text} (at {mark or 'the top'})")
+        line = f":{mark.line + 1}" if mark is not None else ""
         return ConfigError(f"{self._name}{line}: {text}")
 
 
@@ -170,62 +190,3 @@ def _without_groups(value: Any) -> Any:
     if kind in (dict, Group):
         return {key: _without_groups(each) for key, each in value.items()}
     return kind(_without_groups(each) for each in value) if kind in (list, tuple) else value
-
-
-def _read_record(reader: Reader, content: dict[str, Any], node: yaml.Node) -> Any:
-    kind = reader.named(content.pop("_type_"), node)
-    if not (isinstance(kind, type) and is_dataclass(kind)):
-        raise TypeError(f"{kind!r} is not a dataclass")
-    made = object.__new__(kind)
-    for name, value in content.items():
-        object.__setattr__(made, name, value)
-    return made
-
-
-def _read_enum(reader: Reader, content: list[str], node: yaml.Node) -> Any:
-    kind = reader.named(content[0], node)
-    if not (isinstance(kind, type) and issubclass(kind, Enum)):
-        raise TypeError(f"{kind!r} is not an enum")
-    return kind.__members__[content[1]]
-
-
-def _read_namedtuple(reader: Reader, content: list[Any], node: yaml.Node) -> Any:
-    kind = reader.named(content[0], node)
-    if not (isinstance(kind, type) and issubclass(kind, tuple)):
-        raise TypeError(f"{kind!r} is not a named tuple")
-    return tuple.__new__(kind, content[1:])
-
-
-def _read_torch(reader: Reader, content: str, node: yaml.Node) -> Any:
-    import torch
-
-    found = getattr(torch, content, None)
-    if not isinstance(found, torch.dtype | torch.layout | torch.memory_format):
-        raise TypeError(f"torch.{content} is not a dtype")
-    return found
-
-
-def _read_device(reader: Reader, content: str, node: yaml.Node) -> Any:
-    import torch
-
-    return torch.device(content)
-
-
-_READERS: dict[str, Callable[[Reader, Any, yaml.Node], Any]] = {
-    "!tuple": lambda reader, content, node: tuple(content),
-    "!escaped": lambda reader, content, node: content.encode().decode("unicode_escape"),
-    "!complex": lambda reader, content, node: complex(content),
-    "!set": lambda reader, content, node: set(content),
-    "!frozenset": lambda reader, content, node: frozenset(content),
-    "!range": lambda reader, content, node: range(*content),
-    "!slice": lambda reader, content, node: slice(*content),
-    "!path": lambda reader, content, node: Path(content),
-    "!partial": lambda reader, content, node: functools.partial(content[0], *content[1], **content[2]),
-    "!name": lambda reader, content, node: reader.named(content, node),
-    "!record": _read_record,
-    "!enum": _read_enum,
-    "!ordered": lambda reader, content, node: OrderedDict(content),
-    "!namedtuple": _read_namedtuple,
-    "!torch": _read_torch,
-    "!device": _read_device,
-}

@@ -6,12 +6,13 @@ import hashlib
 from enum import Enum
 from typing import Any
 
-from libbench.config.freezing import freeze
-from libbench.config.frozen import Call, Group, Tree, children, set_at
-from libbench.config.interpolation import step, value_at
+from libbench.config.freezing import freeze, thaw
+from libbench.config.frozen import Call, Group, Near, Tree, children, nearer, set_near
+from libbench.config.interpolation import Resolver, is_interpolation, step, value_at
 from libbench.config.leaves import fingerprint, opaque_text
 from libbench.config.places import Origin
 from libbench.config.targets import target_key, target_text
+from libbench.errors import ConfigError
 
 
 def show(node: Any) -> str:
@@ -29,6 +30,23 @@ def show(node: Any) -> str:
     if kind is dict or kind is Group:
         return f"{{{', '.join(f'{key!r}: {show(each)}' for key, each in tree.items())}}}"
     return shown_leaf(tree)
+
+
+def show_in(resolver: Resolver, value: Tree, path: tuple[Any, ...]) -> str:
+    """Render a value of a tree as `show` does, one that stands for another in both forms: `3 (derived by half)`."""
+    if not is_interpolation(value):
+        return show(value)
+    try:
+        found = show(resolver.resolve(value, path)[0])
+    except ConfigError:
+        return show(value)
+    return f"{found} ({f'from {value}' if isinstance(value, str) else opaque_text(value)})"
+
+
+def computed_in(cfg: Any, derived: Any, path: str) -> Any:
+    """Give the value of something derived, in the config around it."""
+    tree = freeze(cfg)
+    return thaw(Resolver(tree).resolve(derived, tuple(path.split(".")))[0])
 
 
 def shown_leaf(value: Any) -> str:
@@ -104,13 +122,14 @@ def origin(cfg: Any, path: str) -> str | None:
 def origin_at(tree: Tree, keys: list[Any]) -> Origin | None:
     """Give the nearest known origin on the way to a value; None where the path leads nowhere or nothing is known."""
     best = tree.origin if type(tree) is Call else None
+    near: Near = None
     for key in keys:
         found = step(tree, key)
         if found is None:
             return None
-        here = set_at(tree, found[0])
+        near = nearer(near, tree, found[0])
         tree = value_at(tree, found[0])
-        best = origin_below(tree, here, best)
+        best = origin_below(tree, set_near(near), best)
     return best
 
 

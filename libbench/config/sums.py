@@ -77,6 +77,10 @@ class Sharing:
                     continue
             stack.extend([each for _, each in children(value)])
 
+    def shared(self, call: Call) -> bool:
+        """Tell whether a node is used more than once."""
+        return id(call) in self._shared
+
     def below(self, tree: Tree) -> bool:
         """Tell whether a tree holds, or is, a node that is used more than once."""
         if not self._shared:

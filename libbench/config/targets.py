@@ -31,6 +31,10 @@ def target_text(target: object) -> str:
     module, name = getattr(target, "__module__", None), getattr(target, "__qualname__", None)
     if not isinstance(name, str):
         return type(target).__qualname__
+    plain = getattr(target, "__name__", "")
+    home = None if hasattr(target, "__code__") or "." not in name else _module_of(plain, target)
+    if home is not None:
+        module, name = home, plain
     if not isinstance(module, str) or module in ("builtins", "__main__"):
         return name
     file = module_file(module)
@@ -148,11 +152,20 @@ def callable_target(target: object) -> Callable[..., Any]:
     Raises:
         ConfigError: it cannot be imported, or it is not callable.
     """
-    found = find_target(target, _plain_module) if isinstance(target, str) else target
+    found = named(target) if isinstance(target, str) else target
     if not callable(found):
         raise ConfigError(f"a target must be callable, got {found!r}")
     made: Callable[..., Any] = found
     return made
+
+
+def named(text: str) -> Any:
+    """Give the class or function that a text names: `package.module.Name` or `/path/file.py:Name`.
+
+    Raises:
+        ConfigError: the module or the name cannot be imported.
+    """
+    return find_target(text, _plain_module)
 
 
 def _plain_module(file: str) -> ModuleType:

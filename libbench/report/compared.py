@@ -40,6 +40,7 @@ _KINDS = {
     "moved": "(moved)",
     "sharing": "(shared otherwise)",
     "default": "(spelled-out default, does not count)",
+    "form": "(written otherwise, does not count)",
 }
 _METRICS = (
     Column("metric", least=20),
@@ -53,7 +54,12 @@ _METRICS = (
 
 def write_config(page: Page, comparison: Comparison, verbose: bool) -> None:
     """Write one entry for each counted change; under --verbose also what does not count."""
-    changes = comparison.changes
+    files = comparison.reference.job.file, comparison.target.job.file
+    write_changes(page, comparison.changes, files, verbose)
+
+
+def write_changes(page: Page, changes: Sequence[Change], files: tuple[str | None, str | None], verbose: bool) -> None:
+    """Write how many parts differ, and the changes."""
     counted = [change for change in changes if change.counted]
     parts = {change.part for change in counted}
     own = sorted(one_line(part) for part in parts if part not in job.PARTS)
@@ -63,8 +69,7 @@ def write_config(page: Page, comparison: Comparison, verbose: bool) -> None:
     shown = list(changes) if verbose else counted[:MOST_CHANGES]
     wide = max((cell_len(_change_head(change)) for change in shown), default=0)
     for change in shown:
-        ours = _place(change.reference_origin, comparison.reference.job.file)
-        theirs = _place(change.target_origin, comparison.target.job.file)
+        ours, theirs = _place(change.reference_origin, files[0]), _place(change.target_origin, files[1])
         _write_change(page, change, (ours, theirs), min(wide, 32))
     if len(counted) > len(shown):
         page.item(f"and {plural(len(counted) - len(shown), 'more difference')} (--verbose)", "dim")

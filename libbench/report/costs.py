@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Mapping, Sequence
 
 from libbench.report.headline import SPEED_TONES, not_compiled, wall
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
-from libbench.result import Comparison, CompileFacts, Preparation, Result, Speedup
+from libbench.result import Comparison, CompileFacts, Preparation, Result, Speedup, Timing
 
 _SIDES = (
     Column(least=13, wide=13),
@@ -70,6 +72,19 @@ def first_call(preparation: Preparation | None) -> float | None:
     if preparation is None or "first" not in preparation.seconds:
         return None
     return preparation.seconds.get("compile", 0.0) + preparation.seconds["first"]
+
+
+def call_seconds(timings: Sequence[Mapping[str, Timing]]) -> float | None:
+    """Give the seconds per call of one side: the median over processes, by the wall clock or the first there is.
+
+    Returns:
+        None where nothing was timed.
+    """
+    if not timings:
+        return None
+    clock = "wall" if "wall" in timings[0] else next(iter(timings[0]), "")
+    medians = [timing[clock].median for timing in timings if clock in timing]
+    return statistics.median(medians) if medians else None
 
 
 def pays_off(comparison: Comparison) -> float | None:

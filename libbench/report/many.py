@@ -1,16 +1,20 @@
-"""One reference and several targets: a row each."""
+"""One reference and several targets, or several sides by themselves: a row each."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 
+from rich.cells import cell_len
+
+from libbench.config.places import short
 from libbench.report.compared import extreme_text
-from libbench.report.costs import first_call
+from libbench.report.costs import call_seconds, first_call
 from libbench.report.headline import SPEED_TONES, pieces, wall
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import Tone, differ, one_line, plural, ratio, seconds, side_name
-from libbench.result import Comparison
+from libbench.report.words import Tone, differ, figure, one_line, plural, ratio, seconds, side_name
+from libbench.result import Comparison, JobRecord, Result
 
 _COLUMNS = (
     Column("target", least=16),
@@ -19,12 +23,26 @@ _COLUMNS = (
     Column("speed"),
     Column("first call", right=True, drop=1),
 )
+_OWN_COLUMNS = (
+    Column("config", least=16),
+    Column("metrics", least=20),
+    Column("per call", right=True),
+    Column("first call", right=True, drop=1),
+)
+_LONGEST_NAME = 40
 _ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "same")
 _TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "same": "good"}
 
 
 def write_many(page: Page, comparisons: Sequence[Comparison]) -> None:
-    """Write a row for each comparison, the worst first, and a summary."""
+    """Write, for each reference, a row for each target, the worst first, and a summary."""
+    groups = [list(group) for _, group in groupby(comparisons, lambda comparison: comparison.reference.job)]
+    for group in groups or [[]]:
+        page.gap()
+        _write_group(page, group)
+
+
+def _write_group(page: Page, comparisons: Sequence[Comparison]) -> None:
     rows = sorted(comparisons, key=_severity)
     reference = side_name(comparisons[0].reference.job) if comparisons else "nothing"
     page.item(f"{plural(len(comparisons), 'target')} against {reference}", "strong", indent=0)
@@ -36,6 +54,33 @@ def write_many(page: Page, comparisons: Sequence[Comparison]) -> None:
         (f"{counts[word]:,} {word.lower()}", _TONES.get(word, "warn")) for word in reversed(_ORDER) if counts[word]
     ]
     page.pieces([*summary, *_fastest(comparisons)])
+
+
+def write_results(page: Page, results: Sequence[Result]) -> None:
+    """Write a row for each side that was run by itself, in their order, and how many ran."""
+    page.item(plural(len(results), "config"), "strong", indent=0)
+    page.gap()
+    page.table(_OWN_COLUMNS, [_own_row(result) for result in results])
+    page.gap()
+    failed = sum(result.failure is not None for result in results)
+    counts: list[tuple[int, str, Tone]] = [(len(results) - failed, "ran", "good"), (failed, "failed", "bad")]
+    page.pieces([(f"{count:,} {word}", tone) for count, word, tone in counts if count])
+
+
+def _own_row(result: Result) -> list[Cell]:
+    first = seconds(first_call(result.preparation))
+    if result.failure is not None:
+        text = f"FAILED in {result.failure.stage}: {result.failure.message}"
+        return [_names(result.job), (one_line(text), "bad"), "-", first]
+    metrics = [f"{one_line(name)} {figure(value, 4)}" for name, value in (result.metrics or {}).items()]
+    return [_names(result.job), "\n".join(metrics) or "-", seconds(call_seconds(result.timings)), first]
+
+
+def _names(job: JobRecord) -> str:
+    """Give the name of a side; the file, and an override a line, where the name is too long to be read in a table."""
+    if job.file is None or not job.overrides or cell_len(one_line(job.name)) <= _LONGEST_NAME:
+        return one_line(job.name)
+    return "\n".join([one_line(short(job.file)), *map(one_line, job.overrides)])
 
 
 def verdict_word(comparison: Comparison) -> str:
@@ -55,9 +100,14 @@ def _severity(comparison: Comparison) -> tuple[int, str]:
 
 def _row(comparison: Comparison) -> list[Cell]:
     word = verdict_word(comparison)
-    name = one_line(comparison.target.job.name)
     first = seconds(first_call(comparison.target.preparation))
-    return [name, (word, _TONES.get(word, "warn")), _finding(comparison, word), _speed(comparison), first]
+    return [
+        _names(comparison.target.job),
+        (word, _TONES.get(word, "warn")),
+        _finding(comparison, word),
+        _speed(comparison),
+        first,
+    ]
 
 
 def _speed(comparison: Comparison) -> Cell:

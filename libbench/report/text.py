@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from libbench.report import background, compared, costs
 from libbench.report.headline import LONGEST, headline, pieces
-from libbench.report.many import write_many
+from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page
 from libbench.report.words import cut, figure, plural, seconds, side_name
 from libbench.result import Comparison, Result
 
-__all__ = ["headline", "render", "render_many", "render_result"]
+__all__ = ["headline", "render", "render_many", "render_result", "render_results"]
 
 
 def render(comparison: Comparison, *, verbose: bool = False, colour: bool = False, width: int = 100) -> str:
@@ -62,14 +62,25 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
 
 
 def render_many(comparisons: Sequence[Comparison], *, colour: bool = False, width: int = 100) -> str:
-    """Give one row for each target of one reference, the worst first, then a summary line.
+    """Give one row for each target of a reference, the worst first, then a summary line.
 
     Args:
-        comparisons: one or more, all with the same reference.
+        comparisons: one or more; each run of them with the same reference has a table.
         colour, width: as for `render`.
     """
     page = Page(width, colour)
     write_many(page, comparisons)
+    return page.text()
+
+
+def render_results(results: Sequence[Result], *, colour: bool = False, width: int = 100) -> str:
+    """Give one row for each of several sides that were run by themselves: metrics, time per call, first call.
+
+    Args:
+        colour, width: as for `render`.
+    """
+    page = Page(width, colour)
+    write_results(page, results)
     return page.text()
 
 
@@ -120,11 +131,8 @@ def _write_notes(page: Page, comparison: Comparison) -> None:
 
 
 def _per_call(result: Result) -> str:
-    if not result.timings:
-        return "speed not measured"
-    clock = "wall" if "wall" in result.timings[0] else next(iter(result.timings[0]), "")
-    medians = [timing[clock].median for timing in result.timings if clock in timing]
-    return f"{seconds(statistics.median(medians))} per call" if medians else "speed not measured"
+    found = costs.call_seconds(result.timings)
+    return "speed not measured" if found is None else f"{seconds(found)} per call"
 
 
 def _write_side_speed(page: Page, result: Result) -> None:

@@ -1,0 +1,94 @@
+"""What stands around a single value of a config, and the values that are kept as they are."""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from omegaconf import AnyNode
+from omegaconf.base import Box, Metadata, Node
+
+from libbench.config.frozen import Tag
+from libbench.config.places import Origin
+
+SCALARS = frozenset({int, float, str, bool, type(None), bytes, complex})
+
+
+class Mark:
+    """What a container of ours remembers beside its content."""
+
+    __slots__ = ("origin", "origins", "tag")
+
+    def __init__(self, tag: Tag | None, origin: Origin | None, origins: dict[Any, Origin] | None = None) -> None:
+        self.tag = tag
+        self.origin = origin
+        self.origins = origins
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Mark:
+        return Mark(self.tag, self.origin, dict(self.origins) if self.origins else None)
+
+
+class Leaf(AnyNode):
+    """A value that comes out exactly as it went in; its OmegaConf metadata is made when OmegaConf asks for it."""
+
+    @property
+    def _metadata(self) -> Metadata:  # type: ignore[override]
+        own = self.__dict__
+        if "_own_metadata" not in own:
+            own["_own_metadata"] = Metadata(ref_type=Any, object_type=None, optional=True, key=own["_own_key"])
+        found: Metadata = own["_own_metadata"]
+        return found
+
+    def _key(self) -> Any:
+        return self.__dict__["_own_key"]
+
+    def _set_key(self, key: Any) -> None:
+        self.__dict__["_own_key"] = key
+        if "_own_metadata" in self.__dict__:
+            self.__dict__["_own_metadata"].key = key
+
+    def _is_optional(self) -> bool:
+        return True
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Leaf:
+        own = self.__dict__
+        return leaf(_copied(own["_val"], memo), own["_own_key"], own["_parent"])
+
+
+def leaf(value: object, key: Any, parent: Box | None) -> Leaf:
+    """Make the node of one value without OmegaConf's checks, which would refuse or change it."""
+    made = Leaf.__new__(Leaf)
+    made.__dict__.update(_own_key=key, _parent=parent, _flags_cache=None, _val=value)
+    return made
+
+
+def owned(value: Any) -> Any:
+    """Copy the tuples, lists and dicts of a value, so that no later change of the user's own reaches the config."""
+    return mapped(value, owned)
+
+
+def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+    """Rebuild a tuple (named or not), list, dict or `OrderedDict` from what `function` gives for its items.
+
+    Every other object comes back as it is.
+    """
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([function(each) for each in value])
+    if kind is dict or kind is OrderedDict:
+        return kind((key, function(each)) for key, each in value.items())
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return tuple.__new__(kind, [function(each) for each in value])
+    return value
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    """Copy containers and the nodes in them; every other object is taken over as it is."""
+    kind = type(value)
+    if kind in SCALARS:
+        return value
+    if isinstance(value, Node):
+        return copy.deepcopy(value, memo)
+    return mapped(value, lambda each: _copied(each, memo))

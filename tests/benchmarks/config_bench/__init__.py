@@ -1,0 +1,1 @@
+"""What the benchmarks of the config layer share."""
