@@ -139,7 +139,9 @@ def write_memory(page: Page, comparison: Comparison) -> None:
         for kind in dict.fromkeys([*peaks[0], *peaks[1]])
     ]
     if any(value is not None for value in resident):
-        rows.append(["resident", nbytes(resident[0]), nbytes(resident[1]), ("model and compiler", "dim")])
+        rows.append(
+            ["resident", nbytes(resident[0]), nbytes(resident[1]), ("model, compiler and their imports", "dim")]
+        )
     if rows:
         page.entry("memory", "above what was there before")
         page.table(_SIDES, rows)
