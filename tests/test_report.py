@@ -421,7 +421,7 @@ def test_memory_is_shown_for_each_kind_and_side():
 
     assert "peak host 14.2 MB 31.0 MB while evaluating" in lines
     assert "peak cuda - 5.00 kB while evaluating" in lines
-    assert "resident 2.10 MB 2.10 MB model and compiler" in lines
+    assert "resident 2.10 MB 2.10 MB model, compiler and their imports" in lines
 
 
 def test_environments_are_shown_when_they_differ_and_the_load_is_no_difference():
