@@ -7,7 +7,6 @@ itself could not be asked: a config, a file or a flag is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 class LibbenchError(Exception):
@@ -28,6 +27,9 @@ def did_you_mean(wrong: str, right: Iterable[str], cutoff: float = 0.6) -> str:
     Args:
         cutoff: how near, from 0 to 1, as `difflib.get_close_matches` has it.
     """
+    # A command that meets no mistake starts without it.
+    from difflib import get_close_matches
+
     near = get_close_matches(wrong, sorted(set(right)), n=1, cutoff=cutoff)
     return f"; did you mean {near[0]!r}?" if near else ""
 

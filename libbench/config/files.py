@@ -12,7 +12,6 @@ from typing import Any, Literal
 from libbench.config import calls, modules, nodes
 from libbench.config.freezing import freeze
 from libbench.config.nodes import LazyDict
-from libbench.config.overriding import overridden
 from libbench.config.places import caller, short
 from libbench.errors import ConfigError, did_you_mean
 
@@ -81,6 +80,8 @@ class LazyConfig:
         Raises:
             ConfigError: one cannot be parsed, names a key that is not there, or has a value of another type.
         """
+        from libbench.config.overriding import overridden
+
         return overridden(cfg, overrides, defaults or {})
 
     @staticmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -72,8 +71,15 @@ def _type_name(kind: type) -> str:
     return target_key(kind) or kind.__qualname__
 
 
+def _sum(data: bytes) -> str:
+    # A config file is loaded without it, and its import would be felt at every start.
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
 def _array(value: Any, inner: Callable[[Any], str]) -> str:
-    data = hashlib.sha256(value.tobytes()).hexdigest() if value.dtype != object else inner(value.tolist())
+    data = _sum(value.tobytes()) if value.dtype != object else inner(value.tolist())
     return f"{value.dtype}{value.shape}{data}"
 
 
@@ -81,7 +87,7 @@ def _tensor(value: Any, inner: Callable[[Any], str]) -> str:
     import torch
 
     plain = value.detach().cpu().contiguous()
-    data = hashlib.sha256(plain.reshape(-1).view(torch.uint8).numpy().tobytes()).hexdigest()
+    data = _sum(plain.reshape(-1).view(torch.uint8).numpy().tobytes())
     return f"{value.dtype}{tuple(value.shape)}{value.device}{value.requires_grad}{data}"
 
 
@@ -105,7 +111,7 @@ def _inside(value: Any) -> Any:
 
 def _code(code: CodeType) -> str:
     constants = [_constant(each) for each in code.co_consts]
-    return hashlib.sha256(f"{code.co_code!r}{constants}{code.co_names}{code.co_freevars}".encode()).hexdigest()
+    return _sum(f"{code.co_code!r}{constants}{code.co_names}{code.co_freevars}".encode())
 
 
 def _constant(value: Any) -> str:

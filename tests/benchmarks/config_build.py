@@ -6,6 +6,7 @@ Prints ratios of CPU time at 10, 500 and 10,000 nodes, with their bars, and how 
 from __future__ import annotations
 
 import functools
+import statistics
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +14,13 @@ from typing import Any
 
 from config_bench.peers import Peer, add_needs, all_peers
 from config_bench.table import Row, finish
-from config_bench.timing import in_pairs, median_seconds
+from config_bench.timing import Pairs, in_pairs, in_stages, median_seconds
 from config_bench.trees import SIZES, bare, count_of, write
 
 from libbench.config import LazyConfig, instantiate
 
 PAIRS = {10: 15, 500: 9, 10_000: 3}
+INNER = {10: 20, 500: 1, 10_000: 1}
 LOAD_BARS = {500: 0.45, 10_000: 0.25}
 BUILD_BAR = 35.0
 GROWTH_BAR = 1.5
@@ -48,33 +50,28 @@ def _against_peers(folder: Path, peers: dict[str, Peer | str]) -> Iterator[Row]:
                 yield Row(built, "-", name, None, note=peer)
                 continue
             ours, theirs = write(folder, "libbench", count), peer.write(folder, count)
-            yield _row(
-                whole, peer.name, count, bar, lambda file=ours: instantiate(_load(file)),
-                lambda file=theirs, peer=peer: peer.build(peer.load(file)),
-            )  # fmt: skip
-            mine, other = _load(ours), peer.load(theirs)
-            yield _row(
-                built,
-                peer.name,
-                count,
-                None,
-                functools.partial(instantiate, mine),
-                functools.partial(peer.build, other),
+            together, alone, made = in_stages(
+                (functools.partial(_load, ours), instantiate),
+                (functools.partial(peer.load, theirs), peer.build),
+                PAIRS[count],
+                INNER[count],
             )
+            if [count_of(each) for each in made] != [count, count]:
+                raise SystemExit(f"{whole}: libbench and {name} do not build the same")
+            yield _row(whole, peer.name, together, bar)
+            yield _row(built, peer.name, alone, None)
 
 
-def _row(what: str, name: str, count: int, bar: float | None, ours: Any, theirs: Any) -> Row:
-    if not count_of(ours()) == count_of(theirs()) == count:
-        raise SystemExit(f"{what}: libbench and {name} do not build the same")
-    pairs = in_pairs(ours, theirs, PAIRS[count])
-    return Row(what, _time(min(pairs.ours)), f"{name} {_time(min(pairs.theirs))}", pairs.ratio, bar)
+def _row(what: str, name: str, pairs: Pairs, bar: float | None) -> Row:
+    ours, theirs = (_time(statistics.median(side)) for side in (pairs.ours, pairs.theirs))
+    return Row(what, ours, f"{name} {theirs}", pairs.ratio, bar)
 
 
 def _against_python(folder: Path) -> Iterator[Row]:
     for count in SIZES:
         cfg = _load(write(folder, "libbench", count))
         what = f"instantiate, {count:,} nodes"
-        yield _row(what, "bare calls", count, BUILD_BAR, functools.partial(instantiate, cfg), bare(count))
+        yield _row(what, "bare calls", in_pairs(functools.partial(instantiate, cfg), bare(count), 15), BUILD_BAR)
 
 
 def _growth(folder: Path) -> Iterator[Row]:
@@ -89,7 +86,10 @@ def _growth(folder: Path) -> Iterator[Row]:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds * 1e6:.3g} us" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"
+    for below, factor, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
+        if seconds < below:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds:.3g} s"
 
 
 if __name__ == "__main__":

@@ -37,6 +37,36 @@ def in_pairs(ours: Callable[[], Any], theirs: Callable[[], Any], pairs: int) -> 
     return Pairs(tuple(found[0]), tuple(found[1]))
 
 
+def in_stages(
+    ours: tuple[Callable[[], Any], Callable[[Any], Any]],
+    theirs: tuple[Callable[[], Any], Callable[[Any], Any]],
+    pairs: int,
+    inner: int,
+) -> tuple[Pairs, Pairs, list[Any]]:
+    """Time two sides in turn, each of which loads and then builds what it loaded, so many times in one trial.
+
+    Returns:
+        Loading and building together, building alone, and what either side built last.
+    """
+    whole: tuple[list[float], list[float]] = ([], [])
+    alone: tuple[list[float], list[float]] = ([], [])
+    built: list[Any] = [None, None]
+    for number in range(pairs):
+        for which in (0, 1) if number % 2 else (1, 0):
+            load, build = (ours, theirs)[which]
+            gc.collect()
+            begin = time.process_time()
+            for _ in range(inner):
+                loaded = load()
+            middle = time.process_time()
+            for _ in range(inner):
+                built[which] = build(loaded)
+            end = time.process_time()
+            whole[which].append((end - begin) / inner)
+            alone[which].append((end - middle) / inner)
+    return Pairs(tuple(whole[0]), tuple(whole[1])), Pairs(tuple(alone[0]), tuple(alone[1])), built
+
+
 def seconds(call: Callable[[], Any], inner: int = 1) -> float:
     """Give the CPU seconds of one call, as the mean of so many."""
     gc.collect()
