@@ -241,10 +241,13 @@ def test_a_closed_or_full_stream_does_not_change_the_verdict(config, closed):
 
 
 def test_a_reader_that_has_gone_is_no_traceback(config):
-    command = f"({sys.executable} {ROOT}/tools/diff.py --ref {config('a')} --no-speed | true) 2>&1"
+    tool = f"{sys.executable} {ROOT}/tools/diff.py --ref {config('a')} --tgt-set model.out_features=2 --no-speed"
+    command = f"({tool} | true; exit ${{PIPESTATUS[0]}}) 2>&1"
     found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
 
     assert "Traceback" not in found.stdout
+    assert "Broken" not in found.stdout
+    assert found.returncode == 1
 
 
 def test_nans_on_both_sides_are_the_same_but_said(libbench, config):

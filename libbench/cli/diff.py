@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from libbench.cli.output import put
 from libbench.cli.plans import jobs_flags, plan_of, style_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.config import expand
@@ -35,11 +36,11 @@ def main(arguments: argparse.Namespace) -> int:
     except BaseException:
         # Whatever stops it, what has been won is shown.
         if kept.last is not None and not kept.last.complete and kept.last.reference.preparation is not None:
-            print(_report(kept.last, arguments))
+            put(_report(kept.last, arguments))
         raise
     kept.tell_broken()
     if len(kept.done) > 1:
-        print(render_many(kept.done, **style_of()))
+        put(render_many(kept.done, **style_of()))
     return max(comparison.exit_code for comparison in kept.done)
 
 

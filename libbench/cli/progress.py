@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from libbench.cli.output import put
 from libbench.interfaces import Event
 
 _UNITS = {"evaluate": "batches", "measure": "pairs"}
@@ -51,7 +52,7 @@ class Progress:
         """Print to standard output, above the bar where there is one."""
         if self._bar is not None:
             self._bar.stop()
-        print(text, flush=True)
+        put(text)
         if self._bar is not None:
             self._bar.start()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from libbench.cli.output import put
 from libbench.cli.plans import jobs_flags, plan_of, style_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.config import expand
@@ -31,9 +32,9 @@ def main(arguments: argparse.Namespace) -> int:
     finally:
         # Whatever stops it, what has been won is shown.
         for result in kept.results[shown:]:
-            print(_report(result, arguments))
+            put(_report(result, arguments))
     if len(jobs) > 1:
-        print(f"\n{render_results(kept.results, **style_of())}")
+        put(f"\n{render_results(kept.results, **style_of())}")
     return 2 if any(result.failure for result in kept.results) else 0
 
 
