@@ -40,6 +40,8 @@ def started(*arguments, cwd=None):
         stderr=subprocess.PIPE,
         text=True,
         cwd=cwd,
+        # A shell lets what it starts in the background ignore this signal, the tests included.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -313,3 +315,17 @@ def test_it_works_where_the_current_folder_shadows_its_modules(config, tmp_path)
 
     assert (tool.returncode, err.count("libbench:")) == (0, 0)
     assert out.startswith("SAME OUTPUTS")
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(config, tmp_path):
+    file = tmp_path / "found.json"
+    command = ["nohup", sys.executable, ROOT / "tools" / "diff.py", "--ref", config("a"), "--no-speed", "--json", file]
+    tool = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    for line in tool.stderr:
+        if line.startswith("a"):
+            break
+
+    tool.send_signal(signal.SIGHUP)
+    tool.communicate(timeout=120)
+
+    assert tool.returncode == 0

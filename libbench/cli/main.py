@@ -24,7 +24,9 @@ EXIT_INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code: 0 same, 1 different, 2 could not be judged, 130 interrupted."""
     arguments = parsed(sys.argv[1:] if argv is None else argv)
-    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)}
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    # One that is ignored was asked to be, as by nohup.
+    before = {n: signal.signal(n, _interrupt) for n in ends if signal.getsignal(n) != signal.SIG_IGN}
     try:
         return _command(arguments)
     except KeyboardInterrupt:
