@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from libbench.result import Check, Comparison, Failure, Speedup, Verdict
 
 
@@ -14,6 +16,7 @@ def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Ch
         worst = next((leaf for leaf in report.leaves if leaf.verdict != "same"), None)
         reasons = report.reasons or (worst.reasons if worst else ())
         found.append(Check("outputs", report.verdict, "; ".join(reasons) or "all within tolerance"))
+    found += _timed_outputs(comparison)
     for metric in comparison.metrics:
         values = f"{metric.reference} against {metric.target}"
         found.append(Check(f"metric {metric.name}", metric.verdict, values, f"within {metric.allowed:g}"))
@@ -38,6 +41,17 @@ def _repeats(comparison: Comparison) -> Check | None:
     if preparation is None or preparation.repeats == "same":
         return None
     return Check("reference repeats", "unjudged", preparation.repeats, "two calls on one batch agree")
+
+
+def _timed_outputs(comparison: Comparison) -> Iterator[Check]:
+    """Judge each side by whether it gave, while it was timed, what it gives otherwise."""
+    for index, side in enumerate(("reference", "target")):
+        looked_at = [m.kept[index] for m in comparison.measurements if len(m.kept) > index and m.kept[index]]
+        if looked_at:
+            differ = [text for text in looked_at if text != "same"]
+            verdict: Verdict = "same" if not differ else "unjudged" if side == "reference" else "different"
+            found = differ[0] if differ else f"as untimed, in {len(looked_at)} of {len(looked_at)} processes"
+            yield Check(f"{side} timed outputs", verdict, found, "those of an untimed call")
 
 
 def _speed(speedups: tuple[Speedup, ...], wanted: float) -> Check:

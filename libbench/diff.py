@@ -102,7 +102,7 @@ def run(
             keep(result)
         if plan.speed and result.failure is None:
             try:
-                for measurement in measurements([job], timer, folder, watch):
+                for measurement in measurements([job], timer, folder, watch, processes=plan.processes):
                     result = replace(result, timings=(*result.timings, measurement.clocks[0]))
                     keep(result)
             except SideFailed as error:

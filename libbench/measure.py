@@ -9,7 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from libbench.result import Measurement, Timing
 from libbench.settings import Timer
@@ -17,6 +17,8 @@ from libbench.speed import LEAST_PAIRS, half_width, median_interval
 
 SHORTEST_TRIAL = 200e-6
 """A trial is made of enough calls to last this many seconds, so that the clock's own cost does not count."""
+LONGEST_FILLED = 1e-3
+"""Calls are not put together to a longer trial than this, since a long one is more likely to be interrupted."""
 ROUND = 10
 """Pairs between two looks at the interval and the budget."""
 ENOUGH_PAIRS = 30
@@ -25,50 +27,172 @@ MOST_PAIRS = 5000
 """More would fill files without telling more."""
 OVERRUN = 3.0
 """How far the budget may be passed, as a multiple, for the pairs that an interval needs."""
+REDRAWS = 3
+"""How often a pair is measured again when the kernel took the processor away."""
+NULL_PAIRS = 20
+"""Pairs of the reference against a copy of itself."""
+NULL_SHARE = 0.25
+"""The share of the budget that these may take."""
 LONGEST_WARMUP = 3.0
 LEAST_WARMUP = 6
 STEADY = 0.05
 """Two halves of the last calls agree when their medians differ by no more than this share."""
 
 
+class Trial(NamedTuple):
+    """What one trial showed.
+
+    Attributes:
+        clocks: seconds by clock, of all of its calls together.
+        switches: how often the kernel took the processor away from this process meanwhile.
+        compiled: graphs that the side's compiler made meanwhile.
+    """
+
+    clocks: Mapping[str, float]
+    switches: int = 0
+    compiled: int = 0
+
+
 Pair = list[Mapping[str, float]]
+Watch = Callable[[int, int | None], None]
 
 
 class Timed(Protocol):
     """A side as the timing loop sees it."""
 
-    def trial(self, number: int, inner: int) -> Mapping[str, float]:
-        """Run `inner` calls on input `number` of a pool; give their seconds by clock, together."""
+    def refresh(self, number: int) -> None:
+        """Give the pool of inputs other values, the same for the same round `number` on every side."""
+        ...
+
+    def trial(self, number: int, inner: int, *, keep: bool = False) -> Trial:
+        """Run `inner` calls on input `number` of the pool; `keep` what the last of them returned."""
         ...
 
 
 def measure(
-    sides: Sequence[Timed], timer: Timer, rng: random.Random, watch: Callable[[int, int | None], None]
+    sides: Sequence[Timed],
+    timer: Timer,
+    rng: random.Random,
+    watch: Watch,
+    *,
+    copy: Timed | None = None,
+    shortest: float = SHORTEST_TRIAL,
 ) -> Measurement:
     """Time one side or two in this process.
 
     Each pair is one trial of every side, in an order drawn at random, on the same input. The rounds end when the
     interval of the median is narrow enough, when there are enough pairs or when the time is used up; never because
-    a difference was seen.
+    a difference was seen. A pair in which a trial was interrupted is measured again. The outputs of one pair, drawn
+    at random, are kept by the sides.
 
     Args:
         timer: its budget is this process's own; the warm-up is not counted.
         watch: called between rounds with the pairs done and their planned number, None when that is open.
+        copy: a second copy of the first side. Pairs of the two, half of them before the rounds and half after, are
+            the null arm: what two equal sides show here.
+        shortest: seconds that a trial should last at least.
     """
     with _quiet():
-        warm = [_warm_up(side, timer.warmup) for side in sides]
-        inner = [max(1, math.ceil(SHORTEST_TRIAL / seconds)) for seconds, _ in warm]
-        pairs: list[Pair] = []
+        warm = [_warm_up(side, timer.warmup) for side in (*sides, *([] if copy is None else [copy]))]
+        inner = [_calls(seconds, shortest) for seconds, _ in warm]
         begin = time.perf_counter()
-        while not _enough(pairs, timer, (time.perf_counter() - begin) / timer.budget):
-            pairs.append(_pair(sides, inner, len(pairs), rng))
-            if len(pairs) % ROUND == 0:
-                watch(len(pairs), timer.pairs)
+        null = None if copy is None else _Rounds([sides[0], copy], [inner[0], inner[-1]], rng)
+        most = NULL_SHARE / 2 * timer.budget
+        if null is not None:
+            null.pairs_within(NULL_PAIRS // 2, most)
+        rounds = _Rounds(sides, inner, rng, keep=True)
+        while not _enough(rounds.pairs, timer, (time.perf_counter() - begin) / timer.budget):
+            rounds.pair()
+            if len(rounds.pairs) % ROUND == 0:
+                watch(len(rounds.pairs), timer.pairs)
+        if null is not None:
+            null.pairs_within(NULL_PAIRS - len(null.pairs), most)
         seconds = time.perf_counter() - begin
-    clocks = tuple(
-        {clock: Timing(tuple(pair[i][clock] for pair in pairs)) for clock in pairs[0][i]} for i in range(len(sides))
+    return Measurement(
+        clocks=_timings(rounds.pairs),
+        inner=tuple(inner[: len(sides)]),
+        warmup=tuple(count for _, count in warm[: len(sides)]),
+        seconds=seconds,
+        null=() if null is None else tuple(side["wall"] for side in _timings(null.pairs)),
+        redrawn=rounds.redrawn,
+        interrupted=rounds.interrupted,
+        compiled=tuple(rounds.compiled),
     )
-    return Measurement(clocks, tuple(inner), tuple(count for _, count in warm), seconds)
+
+
+def _calls(seconds: float, shortest: float) -> int:
+    """Give the number of calls in a trial, where one call takes so many seconds."""
+    if seconds >= LONGEST_FILLED or seconds <= 0:
+        return 1
+    return min(math.ceil(shortest / seconds), max(1, int(LONGEST_FILLED / seconds)))
+
+
+class _Rounds:
+    """Pairs of trials, in rounds that each have inputs of their own.
+
+    Attributes:
+        pairs: what was kept, seconds of one call.
+        redrawn: how many pairs were thrown away since a trial was interrupted.
+        interrupted: how many were kept all the same.
+        compiled: for each side, graphs that were compiled in its trials.
+    """
+
+    def __init__(self, sides: Sequence[Timed], inner: Sequence[int], rng: random.Random, *, keep: bool = False) -> None:
+        self.pairs: list[Pair] = []
+        self.redrawn = self.interrupted = 0
+        self.compiled = [0] * len(sides)
+        self._sides, self._inner, self._rng = sides, inner, rng
+        self._keep = keep
+        self._chosen = -1
+        self._drawn = 0
+
+    def pairs_within(self, count: int, seconds: float) -> None:
+        """Make so many pairs, or as many as the time allows, at least one."""
+        begin = time.perf_counter()
+        for _ in range(count):
+            self.pair()
+            if time.perf_counter() - begin > seconds:
+                return
+
+    def pair(self) -> None:
+        """Make one pair."""
+        number = len(self.pairs)
+        if number % ROUND == 0:
+            self._begin(number // ROUND)
+        for _ in range(REDRAWS + 1):
+            pair, switched = self._draw(keep=self._keep and number == self._chosen)
+            if not switched:
+                break
+            self.redrawn += 1
+        else:
+            self.redrawn -= 1
+            self.interrupted += 1
+        self.pairs.append(pair)
+
+    def _begin(self, round_number: int) -> None:
+        for side in self._sides:
+            side.refresh(round_number)
+        # Every round is chosen with the same probability in the end, however many there will be.
+        if self._rng.random() * (round_number + 1) < 1:
+            self._chosen = round_number * ROUND + self._rng.randrange(ROUND)
+
+    def _draw(self, *, keep: bool) -> tuple[Pair, bool]:
+        order = list(range(len(self._sides)))
+        self._rng.shuffle(order)
+        trials: dict[int, Trial] = {}
+        for i in order:
+            trials[i] = self._sides[i].trial(self._drawn, self._inner[i], keep=keep)
+            self.compiled[i] += trials[i].compiled
+        # Also a pair that is drawn again has another input: a model may keep its last answer.
+        self._drawn += 1
+        per_call = [{c: s / self._inner[i] for c, s in trials[i].clocks.items()} for i in range(len(order))]
+        return list(per_call), any(trial.switches for trial in trials.values())
+
+
+def _timings(pairs: Sequence[Pair]) -> tuple[Mapping[str, Timing], ...]:
+    return tuple(
+        {clock: Timing(tuple(pair[i][clock] for pair in pairs)) for clock in pairs[0][i]} for i in range(len(pairs[0]))
+    )
 
 
 def _enough(pairs: Sequence[Pair], timer: Timer, spent: float) -> bool:
@@ -92,23 +216,15 @@ def _narrow(pairs: Sequence[Pair], precision: float) -> bool:
     return interval is not None and (interval[1] - interval[0]) / 2 <= precision
 
 
-def _pair(sides: Sequence[Timed], inner: Sequence[int], number: int, rng: random.Random) -> Pair:
-    order = list(range(len(sides)))
-    rng.shuffle(order)
-    trials: dict[int, Mapping[str, float]] = {}
-    for i in order:
-        trials[i] = {clock: s / inner[i] for clock, s in sides[i].trial(number, inner[i]).items()}
-    return [trials[i] for i in range(len(sides))]
-
-
 def _warm_up(side: Timed, calls: int | None) -> tuple[float, int]:
     """Call until the calls are steady; give the seconds of one and how many there were."""
+    side.refresh(0)
     if calls is not None:
-        seconds = [side.trial(i, 1)["wall"] for i in range(max(calls, 1))]
+        seconds = [side.trial(i, 1).clocks["wall"] for i in range(max(calls, 1))]
         return statistics.median(seconds[-3:]), len(seconds)
     seconds, begin = [], time.perf_counter()
     while len(seconds) < LEAST_WARMUP or not _steady(seconds):
-        seconds.append(side.trial(len(seconds), 1)["wall"])
+        seconds.append(side.trial(len(seconds), 1).clocks["wall"])
         if time.perf_counter() - begin > LONGEST_WARMUP and len(seconds) >= 2:
             break
     return statistics.median(seconds[len(seconds) // 2 :]), len(seconds)

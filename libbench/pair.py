@@ -16,10 +16,11 @@ from libbench.interfaces import Evaluator, Event
 from libbench.job import Job
 from libbench.matching import Matcher
 from libbench.plan import Plan
+from libbench.remarks import timing_remarks
 from libbench.result import Comparison, Output, Result, SideFailed
 from libbench.settings import Timer, Tolerance
 from libbench.snapshots import Snapshots
-from libbench.speed import speedups
+from libbench.speed import null_arm, speedups
 from libbench.timing import Watch, measurements, one_runner, runner_of
 
 Keep = Callable[[Comparison], None]
@@ -81,12 +82,15 @@ class Pair:
             for place, result in zip((snapshots.folder, folder), results, strict=True)
         ]
         try:
-            for measurement in measurements(self._jobs, self._timer, folder, self._watch, alone):
+            for measurement in measurements(
+                self._jobs, self._timer, folder, self._watch, alone, self._plan.processes
+            ):
                 if not measurement.together and not self.comparison.measurements:
                     note = f"each side was timed in its own process: {self._why()}"
                     self.update(notes=(*self.comparison.notes, note))
                 timed = (*self.comparison.measurements, measurement)
-                self.update(measurements=timed, speedups=speedups(timed))
+                self.update(measurements=timed, speedups=speedups(timed), null=null_arm(timed))
+            self.update(notes=(*self.comparison.notes, *timing_remarks(self.comparison)))
         except SideFailed as error:
             # Where it cannot be told who ended a process that holds both, the reference has at least run by itself.
             name = "reference" if error.side == 0 else "target"
@@ -147,11 +151,6 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     metrics = comparison.reference.metrics, comparison.target.metrics
     if not comparison.target.failure and metrics.count(None) == 1:
         yield f"only the {'target' if metrics[0] is None else 'reference'} has an evaluator: no metric was compared"
-    for result in (comparison.reference, comparison.target):
-        load, cores = result.environment.get("load", 0), result.environment.get("cores", 1)
-        if load > cores:
-            yield f"the machine was busy: load {load} on {cores} cores"
-            break
     threads = [r.environment.get("threads") for r in (comparison.reference, comparison.target)]
     if None not in threads and threads[0] != threads[1]:
         yield f"threads differ: {threads[0]} and {threads[1]}"

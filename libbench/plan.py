@@ -21,6 +21,7 @@ class Plan:
         rtol, atol: win over the configs' tolerance; None leaves it.
         timer: wins over the configs'; None takes the target's, then the reference's, then the default.
         budget: wins over the timer's; None leaves it.
+        processes: at most so many processes time a pair; None leaves it to the runner.
         speed: False leaves the timing out.
         min_speedup: adds a check that the target is at least so many times as fast, by the wall clock.
         spill: bytes of reference outputs that are kept for comparing; batches beyond them are not compared.
@@ -31,6 +32,7 @@ class Plan:
     atol: float | None = None
     timer: Timer | None = None
     budget: float | None = None
+    processes: int | None = None
     speed: bool = True
     min_speedup: float | None = None
     spill: int = 4 * 2**30

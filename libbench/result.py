@@ -82,6 +82,17 @@ class Measurement:
         warmup: for each side, calls before the first timed one.
         seconds: what the timed rounds took.
         together: whether both sides were in one process, call by call; else each had its own, and rounds alternated.
+        null: the wall timing of the reference and of a copy of it, pair by pair; empty where that was not measured.
+        redrawn: pairs that were thrown away and measured again, since the kernel had interrupted a trial.
+        interrupted: pairs that were kept although a trial was interrupted.
+        compiled: for each side, graphs that its compiler made in the timed rounds.
+        kept: for each side, "same" when the outputs of a timed call, drawn at random, are those of an untimed call
+            on the same input; else what differed; empty where it was not looked at.
+        one_thread: for each side, seconds per call with one thread; empty where there is no more than one anyway.
+        others: cores that other processes kept busy meanwhile; None where that cannot be told.
+        first: for each side, seconds of compiling and of the first call in this process.
+        cold: for each side, whether its compiler's cache was empty before; None when there is no such thing.
+        took: seconds from the start of the process to its end.
     """
 
     clocks: tuple[Mapping[str, Timing], ...]
@@ -89,6 +100,21 @@ class Measurement:
     warmup: tuple[int, ...]
     seconds: float
     together: bool = True
+    null: tuple[Timing, ...] = ()
+    redrawn: int = 0
+    interrupted: int = 0
+    compiled: tuple[int, ...] = ()
+    kept: tuple[str, ...] = ()
+    one_thread: tuple[float, ...] = ()
+    others: float | None = None
+    first: tuple[float, ...] = ()
+    cold: tuple[bool | None, ...] = ()
+    took: float = 0.0
+
+    @property
+    def paired(self) -> bool:
+        """Whether there are two sides, and not one by itself."""
+        return len(self.clocks) == 2
 
 
 @dataclass(frozen=True)
@@ -101,6 +127,7 @@ class Speedup:
         verdict: "inconclusive" also where no verdict may be given; `note` says why.
         reference, target: seconds per call, the median over processes of each one's median trial.
         pairs: pairs in each process.
+        further: about how many more processes would decide an inconclusive ratio; None where that cannot be told.
     """
 
     clock: str
@@ -112,6 +139,23 @@ class Speedup:
     target: float
     pairs: tuple[int, ...]
     note: str = ""
+    further: int | None = None
+
+
+@dataclass(frozen=True)
+class NullArm:
+    """The reference against a copy of itself, in the processes that timed the pair: what no difference looks like.
+
+    Attributes:
+        ratio: the median over processes of each one's median pair ratio; far from 1 on a machine that cannot be
+            trusted.
+        half_width: half the width of its 95 % interval, as a share: this machine's own noise.
+        pairs: pairs in each process.
+    """
+
+    ratio: float
+    half_width: float
+    pairs: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -121,12 +165,14 @@ class CompileFacts:
     Attributes:
         graphs: compiled graphs; 0 means that nothing was compiled.
         breaks: places where a graph had to end.
+        recompiles: how often code was compiled again, for inputs or a state that its first graph does not serve.
         fallbacks: operators that were not compiled.
         artefact_bytes: size of what was compiled.
     """
 
     graphs: int | None = None
     breaks: int | None = None
+    recompiles: int | None = None
     fallbacks: tuple[str, ...] = ()
     artefact_bytes: int | None = None
 
@@ -159,6 +205,11 @@ class Preparation:
     mutated: tuple[str, ...]
     resident: int | None
 
+    @property
+    def first_call(self) -> float:
+        """Seconds of compiling and of the first call together; NaN where it was not reached."""
+        return self.seconds.get("compile", 0.0) + self.seconds.get("first", float("nan"))
+
 
 @dataclass(frozen=True)
 class Output:
@@ -184,12 +235,14 @@ class Evaluation:
     Attributes:
         metrics: by name; None without an evaluator.
         missing: samples that were run and for which the evaluator gave no record.
-        peak: largest memory while evaluating, in bytes above what was there before, by kind of memory.
+        peak: largest memory in a call of the model, in bytes above what was there before the first, by kind of memory.
+        facts: what the compiler had done when all batches were run; None for one that changes nothing.
     """
 
     metrics: Mapping[str, float] | None
     peak: Mapping[str, int]
     missing: int = 0
+    facts: CompileFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -241,6 +294,7 @@ class Comparison:
         outputs: None when no batch was compared.
         measurements: the timed rounds, one for each process, reference first.
         speedups: one for each clock.
+        null: None where it was not measured.
         tolerance: what the outputs and metrics were judged by; None when they were not.
         timer: what the timing was told; None when there was none.
         notes: what a reader should know before trusting a figure.
@@ -257,6 +311,7 @@ class Comparison:
     metrics: tuple[MetricReport, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     speedups: tuple[Speedup, ...] = ()
+    null: NullArm | None = None
     tolerance: Tolerance | None = None
     timer: Timer | None = None
     notes: tuple[str, ...] = ()

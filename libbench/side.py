@@ -6,6 +6,8 @@ import copy
 import operator
 import os
 import random
+import resource
+import statistics
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,13 +22,14 @@ from libbench.compare import OutputComparison
 from libbench.errors import LibbenchError
 from libbench.interfaces import Batch, Evaluator, Event, Watch
 from libbench.job import Job
+from libbench.measure import Trial
 from libbench.parts import Parts, build_parts
+from libbench.pool import SIZE, Pool
 from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
 from libbench.tree import Snapshot, fingerprint, map_tensors, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
-POOL = 8
-"""Inputs that timed calls go round in, so that an answer kept from the last call is not the right one."""
+_DRAWS = "two calls on one batch differ, so it draws at random or keeps a state"
 
 
 class Side:
@@ -42,8 +45,11 @@ class Side:
         self._records: dict[int, Any] = {}
         self._samples: set[int] = set()
         self._memory_before: Mapping[str, int] = {}
-        self._pool: list[Batch] = []
+        self._pool: Pool
+        self._kept: tuple[Snapshot, Batch] | None = None
+        self._peak: dict[str, int] = {}
         self._mutates = False
+        self._repeats = True
 
     def describe_device(self) -> Mapping[str, Any]:
         return dict(self._parts.device.describe())
@@ -67,9 +73,11 @@ class Side:
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
             with _clock(seconds, "second"):
                 outputs = self._call(fed if not mutated else self._fresh(first))
-            repeats = _same(before, snapshot(outputs, copy=False))
+            differ = same_outputs(before, snapshot(outputs, copy=False))
+            repeats = differ if differ == "same" else f"{_DRAWS} ({differ})"
             del before, outputs  # they are no part of what the model keeps
         self._mutates = bool(mutated)
+        self._repeats = repeats == "same"
         resident = _above(self._parts.device.memory(), self._memory_before)
         return Preparation(
             seconds=seconds,
@@ -85,10 +93,9 @@ class Side:
         )
 
     def batches(self) -> Iterator[Output]:
-        device, total = self._parts.device, _length(self._parts.data)
+        total = _length(self._parts.data)
         with self._during("evaluate"):
-            device.reset_peak()
-            self._memory_before = device.memory()
+            self._memory_before = self._parts.device.memory()
             source = self._data()
         while True:
             with self._during("evaluate", announce=False):
@@ -108,37 +115,76 @@ class Side:
                 with _named(f"{type(evaluator).__qualname__}.evaluate, {len(records)} records"):
                     metrics = {str(k): float(value) for k, value in evaluator.evaluate(records).items()}
             missing = len(self._samples - records.keys()) if evaluator is not None else 0
-            peak = _above(self._parts.device.peak_memory(), self._memory_before)
-            return Evaluation(metrics, peak, missing)
+            facts = self._compiled.facts
+            return Evaluation(metrics, _above(self._peak, self._memory_before), missing, facts() if facts else None)
 
     def fill_pool(self) -> None:
-        """Keep the first full batches on the device."""
+        """Keep the first full batches for timed calls."""
         with self._during("measure"):
+            batches: list[Batch] = []
             for batch in self._data():
-                if self._pool and len(batch.indices) < len(self._pool[0].indices):
+                if batches and len(batch.indices) < len(batches[0].indices):
                     break
-                self._pool.append(self._fresh(batch))
-                if len(self._pool) == POOL:
+                batches.append(batch)
+                if len(batches) == SIZE:
                     break
+            self._pool = Pool(batches, self._fresh)
 
-    def trial(self, number: int, inner: int) -> Mapping[str, float]:
-        """Run `inner` calls on one input of the pool; give their seconds by clock, together."""
+    def refresh(self, number: int) -> None:
+        """Give the pool the values of a round."""
+        with self._during("measure", announce=False):
+            self._pool.refresh(number)
+
+    def clock_cost(self) -> float:
+        """Give the seconds that the device's clocks take for a call that does nothing."""
+        with self._during("measure", announce=False):
+            return statistics.median(self._parts.device.time(_nothing).get("wall", 0.0) for _ in range(20))
+
+    def trial(self, number: int, inner: int, *, keep: bool = False) -> Trial:
+        """Run `inner` calls on inputs of the pool; keep what the last one returned, or not."""
         # Never one input twice in a row, where there are two: a model may keep its last answer.
-        batches = [self._pool[(number * inner + i) % len(self._pool)] for i in range(inner)]
+        places = range(number * inner, (number + 1) * inner)
+        batches = [self._pool.at(place) for place in places]
         if self._mutates:
             batches = [self._fresh(batch) for batch in batches]
         step, call, workload = self._parts.workload.step, self._compiled.call, self._parts.workload
+        outputs: list[Any] = []
 
         def calls() -> None:
             for each in batches:
                 step(call, each)
 
+        def kept_calls() -> None:
+            outputs.append([step(call, each) for each in batches][-1])
+
         with self._during("measure", announce=False), workload.mode():
-            clocks = dict(self._parts.device.time(calls))
+            graphs, switches = self._graphs(), _switches()
+            clocks = dict(self._parts.device.time(kept_calls if keep else calls))
+            trial = Trial(clocks, _switches() - switches, self._graphs() - graphs)
             if "wall" not in clocks:
                 name = type(self._parts.device).__qualname__
                 raise LibbenchError(f"{name}.time() must give 'wall', got {', '.join(clocks) or 'no clock'}")
-            return clocks
+            if keep:
+                self._kept = snapshot(outputs.pop()), self._pool.original(places[-1])
+            return trial
+
+    def kept(self) -> str:
+        """Say "same", or what the kept outputs of a timed call and those of an untimed call did not agree in.
+
+        Returns:
+            An empty text where nothing was kept, or where no two calls agree anyway.
+        """
+        if self._kept is None or not self._repeats:
+            return ""
+        outputs, batch = self._kept
+        with self._during("measure"):
+            # Another input first, in other memory: what is kept of the last one is not the answer.
+            self._call(self._fresh(self._pool.original(1)))
+            return same_outputs(outputs, snapshot(self._call(self._fresh(batch)), copy=False))
+
+    def _graphs(self) -> int:
+        facts = self._compiled.facts
+        return (facts().graphs or 0) if facts else 0
 
     @property
     def _method(self) -> str:
@@ -187,7 +233,11 @@ class Side:
         return outputs
 
     def _evaluate(self, batch: Batch) -> Output:
-        outputs = self._call(self._fresh(batch))
+        device, fed = self._parts.device, self._fresh(batch)
+        device.reset_peak()
+        outputs = self._call(fed)
+        for kind, size in device.peak_memory().items():
+            self._peak[kind] = max(size, self._peak.get(kind, 0))
         inputs = fingerprint(batch.inputs)
         # Written before the evaluator may change it and before the next call may overwrite it.
         taken = snapshot(outputs, copy=False)
@@ -237,7 +287,7 @@ def first_outputs(folder: Path, index: int) -> Path:
     return place
 
 
-def _same(first: Snapshot, second: Snapshot) -> str:
+def same_outputs(first: Snapshot, second: Snapshot) -> str:
     """Say "same", or what two calls on one input did not agree in."""
     comparison = OutputComparison()
     comparison.add(first, second)
@@ -245,8 +295,7 @@ def _same(first: Snapshot, second: Snapshot) -> str:
     if report.verdict != "different":
         return "same"
     worst = next((leaf for leaf in report.leaves if leaf.verdict == "different"), None)
-    what = "; ".join(report.reasons) if worst is None else f"{worst.path}: {'; '.join(worst.reasons)}"
-    return f"two calls on one batch differ, so it draws at random or keeps a state ({what})"
+    return "; ".join(report.reasons) if worst is None else f"{worst.path}: {'; '.join(worst.reasons)}"
 
 
 def _changed(before: Any, after: Any) -> tuple[str, ...]:
@@ -256,6 +305,15 @@ def _changed(before: Any, after: Any) -> tuple[str, ...]:
     known = {path: fingerprint(tensor) for path, tensor in tensors(before)}
     paths = [path for path, tensor in tensors(after) if known.get(path) != fingerprint(tensor)]
     return tuple("inputs" if path == "output" else path for path in paths) or ("inputs",)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _switches() -> int:
+    """Give how often the kernel has taken the processor away from a thread of this process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def _above(now: Mapping[str, int], before: Mapping[str, int]) -> Mapping[str, int]:

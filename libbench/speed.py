@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from libbench.result import Measurement, Speedup, SpeedVerdict, Timing
+from libbench.result import Measurement, NullArm, Speedup, SpeedVerdict, Timing
 
 ZONE = 0.02
 """A ratio whose interval lies inside 1 +- ZONE is level, outside it faster or slower."""
@@ -14,6 +14,8 @@ LONE_ZONE = 0.05
 """The same for a single process, whose memory layout alone may be worth that much."""
 LEAST_PAIRS = 6
 """Fewer pairs have no exact 95 % interval."""
+MOST_FURTHER = 1000
+"""More processes than this are not proposed to anybody."""
 
 # Student's t, two-sided 95 %, by degrees of freedom from 1: the 0.975 quantile.
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
@@ -52,6 +54,17 @@ def half_width(measurement: Mapping[str, Timing], other: Mapping[str, Timing]) -
     return math.inf if interval is None else (interval[1] - interval[0]) / 2
 
 
+def null_arm(measurements: Sequence[Measurement]) -> NullArm | None:
+    """Combine the processes' pairs of the reference and its copy; None where one has too few for an interval."""
+    arms = [log_ratios(*m.null) if m.null else [] for m in measurements]
+    if not arms or min(len(arm) for arm in arms) < LEAST_PAIRS:
+        return None
+    medians = [statistics.median(arm) for arm in arms]
+    interval, _ = _interval(arms, medians)
+    low, high = interval if interval is not None else (0.0, 0.0)
+    return NullArm(math.exp(statistics.median(medians)), (high - low) / 2, tuple(len(arm) for arm in arms))
+
+
 def speedups(measurements: Sequence[Measurement]) -> tuple[Speedup, ...]:
     """Combine the processes' timed pairs to one speedup for each clock that both sides have.
 
@@ -61,28 +74,38 @@ def speedups(measurements: Sequence[Measurement]) -> tuple[Speedup, ...]:
     """
     if not measurements:
         return ()
-    clocks = [c for c in measurements[0].clocks[0] if all(c in side for m in measurements for side in m.clocks)]
-    return tuple(_speedup(clock, measurements) for clock in clocks)
+    sides = [side for m in measurements for side in m.clocks]
+    clocks = [c for c in measurements[0].clocks[0] if all(c in side and _positive(side[c]) for side in sides)]
+    null = null_arm(measurements)
+    return tuple(_speedup(clock, measurements, null) for clock in clocks)
 
 
-def _speedup(clock: str, measurements: Sequence[Measurement]) -> Speedup:
+def _positive(timing: Timing) -> bool:
+    return all(seconds > 0 for seconds in timing.seconds)
+
+
+def _speedup(clock: str, measurements: Sequence[Measurement], null: NullArm | None) -> Speedup:
     sides = [(m.clocks[0][clock], m.clocks[1][clock]) for m in measurements]
     ratios = [log_ratios(reference, target) for reference, target in sides]
     medians = [statistics.median(r) for r in ratios]
-    pairs = tuple(len(r) for r in ratios)
     interval, note = _interval(ratios, medians)
-    zone = ZONE if len(medians) > 1 else LONE_ZONE
+    alone = len(medians) == 1
+    zone = LONE_ZONE if alone else ZONE
     low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
+    verdict = _verdict(low, high, zone, alone=alone)
+    if null is not None and not 1 - zone <= null.ratio <= 1 + zone:
+        verdict, note = "inconclusive", f"the reference against a copy of itself came out at {null.ratio:.3f}x"
     return Speedup(
         clock=clock,
         ratio=math.exp(statistics.median(medians)),
         low=low,
         high=high,
-        verdict=_verdict(low, high, zone, alone=len(medians) == 1),
+        verdict=verdict,
         reference=statistics.median(reference.median for reference, _ in sides),
         target=statistics.median(target.median for _, target in sides),
-        pairs=pairs,
+        pairs=tuple(len(r) for r in ratios),
         note=note,
+        further=_further(medians) if verdict == "inconclusive" and not note else None,
     )
 
 
@@ -91,10 +114,26 @@ def _interval(ratios: Sequence[Sequence[float]], medians: Sequence[float]) -> tu
         return None, f"no interval: fewer than {LEAST_PAIRS} pairs in a process"
     if len(medians) == 1:
         return median_interval(ratios[0]), "one process, layout effects not covered"
-    mean, freedom = statistics.fmean(medians), len(medians) - 1
-    t = _STUDENT[freedom - 1] if freedom <= len(_STUDENT) else 2.2
-    half = t * statistics.stdev(medians) / math.sqrt(len(medians))
+    mean = statistics.fmean(medians)
+    half = _half(statistics.stdev(medians), len(medians))
     return (mean - half, mean + half), ""
+
+
+def _half(deviation: float, n: int) -> float:
+    """Give half of Student's 95 % interval of a mean of n values."""
+    t = _STUDENT[n - 2] if n - 2 < len(_STUDENT) else _STUDENT[-1]
+    return t * deviation / math.sqrt(n)
+
+
+def _further(medians: Sequence[float]) -> int | None:
+    """Give how many more processes like these would bring the interval to one side of the zone, or into it."""
+    mean, deviation = statistics.fmean(medians), statistics.stdev(medians)
+    edges = math.log1p(-ZONE), math.log1p(ZONE)
+    room = min(abs(mean - edge) for edge in edges)
+    for n in range(len(medians) + 1, MOST_FURTHER):
+        if _half(deviation, n) <= room:
+            return n - len(medians)
+    return None
 
 
 def _verdict(low: float | None, high: float | None, zone: float, *, alone: bool) -> SpeedVerdict:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -10,12 +12,13 @@ from pathlib import Path
 
 from libbench.compare import OutputComparison
 from libbench.config import digest
-from libbench.interfaces import Event, Runner
+from libbench.interfaces import Event, Runner, Session
 from libbench.job import Job
 from libbench.measure import MOST_PAIRS, ROUND
-from libbench.result import Measurement, SideFailed, Timing
+from libbench.result import Measurement, Preparation, SideFailed, Timing
 from libbench.settings import Timer
 from libbench.side import first_outputs
+from libbench.speed import speedups
 from libbench.tree import load_snapshot
 
 Watch = Callable[[str, Event], None]
@@ -33,36 +36,79 @@ def one_runner(jobs: Sequence[Job]) -> bool:
 
 
 def measurements(
-    jobs: Sequence[Job], timer: Timer, folder: Path, watch: Watch, alone: Sequence[Path | None] = ()
+    jobs: Sequence[Job],
+    timer: Timer,
+    folder: Path,
+    watch: Watch,
+    alone: Sequence[Path | None] = (),
+    processes: int | None = None,
 ) -> Iterator[Measurement]:
     """Time one side, or two against each other, in one fresh process after another.
 
     Two sides share a process where they name one runner and are there what they were alone: modules of one name or a
     global switch of the other side may make something else of them, which shows in the outputs of the first call.
+    A second copy of the reference is timed beside them, as long as there is room for it.
 
     Args:
         jobs: one, or the reference and the target.
         timer: its budget is shared among the processes.
         alone: for each job, the folder of the session that evaluated it; None leaves the side unchecked.
+        processes: at most so many; None leaves it to the runner.
 
     Raises:
         SideFailed: a side failed; its `side` is the job's position, None when it cannot be told.
     """
     runner = runner_of(jobs[0])
-    share = replace(timer, budget=timer.budget / runner.processes)
-    together = one_runner(jobs)
-    for number in range(1, runner.processes + 1):
-        place = folder / f"timing-{number}"
-        tell = partial(watch, f"timing, process {number} of {runner.processes}")
+    count = min(runner.processes, processes or runner.processes)
+    share = replace(timer, budget=timer.budget / count)
+    together, copies = one_runner(jobs), jobs[:1] if len(jobs) > 1 else []
+    done: list[Measurement] = []
+    for number in range(1, count + 1):
+        place, begin = folder / f"timing-{number}", time.monotonic()
+        tell = partial(watch, f"timing, process {number} of {count}{_so_far(done)}")
+        found: Measurement | None = None
         if together:
-            place.mkdir(parents=True)
-            with closing(runner.open(*jobs, folder=place, watch=tell)) as session:
-                session.prepare()
-                together = all(_unchanged(place, i, known) for i, known in enumerate(alone))
-                if together:
-                    yield session.measure(share)
-        if not together:
-            yield replace(_alternating(jobs, share, place, tell), together=False)
+            try:
+                found = _shared(runner, [*jobs, *copies], share, place, tell, alone)
+            except SideFailed as error:
+                if error.side != len(jobs) or not copies:
+                    raise
+                # The copy is a luxury: where there is no room for it, the two are timed without.
+                copies, place = [], folder / f"timing-{number}-again"
+                found = _shared(runner, jobs, share, place, tell, alone)
+            together = found is not None
+        if found is None:
+            found = replace(_alternating(jobs, share, place, tell), together=False)
+        done.append(replace(found, took=time.monotonic() - begin))
+        yield done[-1]
+
+
+def _shared(
+    runner: Runner,
+    jobs: Sequence[Job],
+    timer: Timer,
+    folder: Path,
+    watch: Callable[[Event], None],
+    alone: Sequence[Path | None],
+) -> Measurement | None:
+    """Time all sides in one process; None where one of them is not there what it was alone."""
+    folder.mkdir(parents=True)
+    with closing(runner.open(*jobs, folder=folder, watch=watch)) as session:
+        prepared = session.prepare()[:2]
+        if not all(_unchanged(folder, i, known) for i, known in enumerate(alone)):
+            return None
+        return _with_first_calls(session.measure(timer), prepared)
+
+
+def _with_first_calls(found: Measurement, prepared: Sequence[Preparation]) -> Measurement:
+    first, cold = tuple(each.first_call for each in prepared), tuple(each.cold for each in prepared)
+    return replace(found, first=first, cold=cold)
+
+
+def _so_far(done: Sequence[Measurement]) -> str:
+    """Say what is still undecided, for who watches."""
+    wall = next((each for each in speedups(done) if each.clock == "wall"), None) if done and done[0].paired else None
+    return f"; so far {wall.ratio:.3f}x, {wall.verdict}" if wall is not None else ""
 
 
 def _unchanged(folder: Path, index: int, alone: Path | None) -> bool:
@@ -77,14 +123,15 @@ def _unchanged(folder: Path, index: int, alone: Path | None) -> bool:
 def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Callable[[Event], None]) -> Measurement:
     """Time two sides that cannot share a process: each has its own, and rounds alternate."""
     with ExitStack() as stack:
-        sessions = []
+        sessions: list[Session] = []
+        prepared: list[Preparation] = []
         for side, job in enumerate(jobs):
             place = folder / ("reference", "target")[side]
             place.mkdir(parents=True)
             with _as_side(side):
                 session = runner_of(job).open(job, folder=place, watch=watch)
                 stack.callback(session.close)
-                session.prepare()
+                prepared += session.prepare()
             sessions.append(session)
         rounds: list[tuple[Measurement, Measurement]] = []
         while not _enough(rounds, timer):
@@ -95,7 +142,7 @@ def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Callabl
                 with _as_side(side):
                     done[side] = sessions[side].measure(replace(timer, pairs=ROUND, warmup=warmup))
             rounds.append(_paired(done[0], done[1]))
-    return _joined(rounds)
+        return _with_first_calls(_joined(rounds), prepared)
 
 
 def _paired(reference: Measurement, target: Measurement) -> tuple[Measurement, Measurement]:
@@ -117,11 +164,18 @@ def _enough(rounds: list[tuple[Measurement, Measurement]], timer: Timer) -> bool
 def _joined(rounds: list[tuple[Measurement, Measurement]]) -> Measurement:
     """Put the rounds of both sides after one another, as if one process had timed them."""
     sides = list(zip(*rounds, strict=True))
+    others = [each.others for side in sides for each in side if each.others is not None]
     return Measurement(
         clocks=tuple(_joined_clocks(side) for side in sides),
         inner=tuple(side[0].inner[0] for side in sides),
         warmup=tuple(side[0].warmup[0] for side in sides),
         seconds=sum(each.seconds for side in sides for each in side),
+        redrawn=sum(each.redrawn for side in sides for each in side),
+        interrupted=sum(each.interrupted for side in sides for each in side),
+        compiled=tuple(sum(each.compiled[0] for each in side) for side in sides),
+        kept=tuple(next((each.kept[0] for each in side if each.kept), "") for side in sides),
+        one_thread=tuple(each.one_thread[0] for side in sides for each in side if each.one_thread),
+        others=statistics.fmean(others) if others else None,
     )
 
 

@@ -6,6 +6,7 @@ import mmap
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,15 @@ import torch
 from libbench import environment
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
-from libbench.measure import measure
+from libbench.measure import SHORTEST_TRIAL, Timed, Trial, measure
+from libbench.occupied import Others
 from libbench.result import Evaluation, Measurement, Output, Preparation
 from libbench.settings import Timer
 from libbench.side import Side
+from libbench.speed import LEAST_PAIRS
 
+CLOCK_COSTS = 50
+"""A trial lasts at least so many times as long as reading the clocks."""
 RUNNING = "running"
 """The file of a session that says which side is being timed."""
 
@@ -28,7 +33,7 @@ class Worker:
     """A session in this process: one side to evaluate, or two to time against each other.
 
     Args:
-        jobs: one or two.
+        jobs: one, two, or three of which the last is the first once more, for the null arm.
         folder: where the snapshots go.
         watch: called with every event.
         threads: torch's threads; None for all usable cores but one.
@@ -41,6 +46,7 @@ class Worker:
         self._sides = [Side(job, i, folder, watch, self._life) for i, job in enumerate(jobs)]
         self._watch = watch
         self._folder = folder
+        self._measured = False
 
     def environment(self) -> Mapping[str, Any]:
         """Describe the machine, the software and the first side's device."""
@@ -62,15 +68,40 @@ class Worker:
 
     def measure(self, timer: Timer) -> Measurement:
         """Time the sides."""
-        for side in self._sides:
+        first_time = not self._measured
+        self._measured = True
+        for side in self._sides if first_time else ():
             side.fill_pool()
 
         def progress(done: int, total: int | None) -> None:
             self._watch(Event(0, "measure", done, total))
 
         with running_side(self._folder) as mark:
-            sides = [_Marked(side, mark) for side in self._sides]
-            return measure(sides, timer, random.Random(), progress)
+            marked = [_Marked(side, mark) for side in self._sides]
+            timed, copies = marked[:2], marked[2:]
+            shortest = max(SHORTEST_TRIAL, CLOCK_COSTS * max(side.clock_cost() for side in self._sides))
+            with Others() as others:
+                found = measure(
+                    timed, timer, random.Random(), progress, copy=next(iter(copies), None), shortest=shortest
+                )
+            found = replace(found, others=others.cores)
+            if not first_time:
+                return found
+            kept = tuple(side.kept() for side in self._sides[:2])
+            return replace(found, kept=kept, one_thread=self._one_thread(timed, timer))
+
+    def _one_thread(self, sides: Sequence[Timed], timer: Timer) -> tuple[float, ...]:
+        """Give the seconds per call with one thread, for as little time as tells; nothing where there is one anyway."""
+        threads = torch.get_num_threads()
+        if threads == 1:
+            return ()
+        torch.set_num_threads(1)
+        try:
+            few = replace(timer, pairs=LEAST_PAIRS, warmup=2, budget=timer.budget / 10)
+            alone = [measure([side], few, random.Random(), lambda done, total: None) for side in sides]
+        finally:
+            torch.set_num_threads(threads)
+        return tuple(each.clocks[0]["wall"].median for each in alone)
 
     def close(self) -> None:
         """Put back what was changed in this process."""
@@ -84,9 +115,13 @@ class _Marked:
         self._side = side
         self._mark = mark
 
-    def trial(self, number: int, inner: int) -> Mapping[str, float]:
+    def refresh(self, number: int) -> None:
         self._mark[0] = self._side.index
-        return self._side.trial(number, inner)
+        self._side.refresh(number)
+
+    def trial(self, number: int, inner: int, *, keep: bool = False) -> Trial:
+        self._mark[0] = self._side.index
+        return self._side.trial(number, inner, keep=keep)
 
 
 @contextmanager

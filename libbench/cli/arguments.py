@@ -137,7 +137,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE[,KEY=VALUE...]",
         help="leave combinations of a sweep out: those that have all of these",
     )
-    parser.add_argument("--quick", action="store_true", help="time for about 6 seconds instead of 30")
+    parser.add_argument("--quick", action="store_true", help="time for about 6 seconds, in at most 3 processes")
+    parser.add_argument("--budget", type=_duration, metavar="TIME", help="time for so long at most, as 60s or 5m (30s)")
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")
     parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage of a side")
@@ -164,6 +165,13 @@ def _number(text: str, *, above_zero: bool) -> float:
         return value
     wanted = "a number above 0" if above_zero else "a number of at least 0"
     raise argparse.ArgumentTypeError(f"wanted {wanted}, got {text!r}")
+
+
+def _duration(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", text)
+    if match is None or not float(match[1]) > 0:
+        raise argparse.ArgumentTypeError(f"wanted a time above 0 such as 60s or 5m, got {text!r}")
+    return float(match[1]) * {"m": 60, "min": 60, "h": 3600}.get(match[2], 1)
 
 
 def _size(text: str) -> int:

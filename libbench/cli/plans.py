@@ -14,6 +14,8 @@ from libbench.result import Result
 
 QUICK = 6.0
 """Seconds of timing under --quick."""
+QUICK_PROCESSES = 3
+"""Fresh processes for it."""
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
@@ -21,7 +23,8 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     return Plan(
         rtol=getattr(arguments, "rtol", None),
         atol=getattr(arguments, "atol", None),
-        budget=QUICK if arguments.quick else None,
+        budget=arguments.budget or (QUICK if arguments.quick else None),
+        processes=QUICK_PROCESSES if arguments.quick else None,
         speed=not arguments.no_speed,
         min_speedup=getattr(arguments, "min_speedup", None),
         spill=getattr(arguments, "spill", Plan.spill),

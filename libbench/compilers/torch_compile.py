@@ -14,6 +14,8 @@ from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
 from libbench.result import CompileFacts
 
+_MACHINE_CODE = (".so", ".cubin", ".hsaco")
+
 
 class TorchCompile:
     """Compiles the workload's method by `torch.compile`; the arguments are torch's own.
@@ -75,26 +77,44 @@ class TorchCompile:
 
 def _facts() -> Callable[[], CompileFacts]:
     """Count from here what dynamo counts for the whole process."""
+    from torch._dynamo import convert_frame
     from torch._dynamo.utils import counters
 
-    def count() -> tuple[int, int]:
-        return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
+    def count() -> tuple[int, int, int]:
+        compiled = getattr(convert_frame, "FRAME_COMPILE_COUNTER", {})  # by frame, since torch 2.0
+        again = sum(times - 1 for times in compiled.values())
+        return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values()), again
 
-    graphs, breaks = count()
+    before, folder = count(), _cache()
+    known = _library_bytes(folder)
+    last = CompileFacts(0, 0, 0)
 
     def facts() -> CompileFacts:
-        graphs_now, breaks_now = count()
-        return CompileFacts(graphs=graphs_now - graphs, breaks=breaks_now - breaks)
+        nonlocal last
+        graphs, breaks, recompiles = (now - then for now, then in zip(count(), before, strict=True))
+        # The folder is looked into only when something was compiled: this is asked between timed calls, too.
+        size = last.artefact_bytes if graphs == last.graphs else (_library_bytes(folder) - known) or None
+        last = CompileFacts(graphs=graphs, breaks=breaks, recompiles=recompiles, artefact_bytes=size)
+        return last
 
     return facts
 
 
-def _cold() -> bool | None:
+def _cache() -> Path | None:
     folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    if folder is None:
-        return None
-    path = Path(folder)
-    return not path.is_dir() or not any(path.iterdir())
+    return None if folder is None else Path(folder)
+
+
+def _library_bytes(folder: Path | None) -> int:
+    """Give the size of the machine code in a cache folder; 0 where there is none."""
+    if folder is None or not folder.is_dir():
+        return 0
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.suffix in _MACHINE_CODE)
+
+
+def _cold() -> bool | None:
+    folder = _cache()
+    return None if folder is None else not folder.is_dir() or not any(folder.iterdir())
 
 
 def _require_cxx() -> None:

@@ -147,9 +147,11 @@ def write_timing_details(page: Page, measurements: Sequence[Measurement]) -> Non
             f"{clock} {' and '.join(seconds(side[clock].median) for side in measurement.clocks if clock in side)}"
             for clock in clocks
         )
+        null = f", {len(measurement.null[0].seconds)} of the null arm" if measurement.null else ""
         page.item(
-            f"process {number}: {pairs} pairs in {seconds(measurement.seconds)}, {calls} calls a trial, "
-            f"{warmup} calls before; medians {medians}",
+            f"process {number}: {pairs} pairs{null} in {seconds(measurement.seconds)} (all in all "
+            f"{seconds(measurement.took)}), {calls} calls a trial, {warmup} calls before; "
+            f"{measurement.redrawn} pairs drawn again, {measurement.interrupted} interrupted; medians {medians}",
             "dim",
         )
 

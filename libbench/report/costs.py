@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from libbench.report.headline import SPEED_TONES, not_compiled, wall
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
-from libbench.result import Comparison, CompileFacts, Preparation, Result, Speedup, Timing
+from libbench.result import Comparison, CompileFacts, Measurement, NullArm, Preparation, Result, Speedup, Timing
 
 _SIDES = (
     Column(least=13, wide=13),
@@ -20,17 +20,44 @@ _SIDES = (
 
 
 def write_speed(page: Page, comparison: Comparison) -> None:
-    """Write the time per call by every clock, and the time of the first call."""
+    """Write the time per call by every clock, the machine's own noise, and the time of the first call."""
     rows = [_speed_row(speedup) for speedup in comparison.speedups]
-    first = _first_row(comparison)
     page.entry("speed", _how_measured(comparison))
-    if rows or first:
-        page.table(_SIDES, [*rows, *([first] if first else [])])
+    rows += [row for row in (_null_row(comparison.null), _first_row(comparison), _warm_row(comparison)) if row]
+    if rows:
+        page.table(_SIDES, rows)
     for note in dict.fromkeys(one_line(speedup.note) for speedup in comparison.speedups if speedup.note):
         page.item(f"note: {note}", "dim")
+    undecided = wall(comparison)
+    if undecided is not None and undecided.further is not None:
+        page.item(_decide(undecided, comparison.measurements), "warn")
     profit = pays_off(comparison)
     if profit is not None:
         page.item(f"the target's first call pays off after {rounded_up(profit)} calls")
+
+
+def _decide(speedup: Speedup, measurements: Sequence[Measurement]) -> str:
+    """Say what it would take to decide an inconclusive ratio."""
+    further = speedup.further or 0
+    spent = further * statistics.fmean(m.took for m in measurements)
+    more = plural(further, "more process", "more processes")
+    return f"about {more} ({seconds(spent)}) would decide: --set runner.processes={len(measurements) + further}"
+
+
+def _null_row(null: NullArm | None) -> list[Cell] | None:
+    if null is None:
+        return None
+    words = f"{null.ratio:.3f}x  +- {null.half_width:.1%}  the reference against a copy of itself"
+    return ["own noise", "", "", (words, "dim")]
+
+
+def _warm_row(comparison: Comparison) -> list[Cell] | None:
+    """Give the first call of a process that finds its compilers' caches filled."""
+    warm = [m for m in comparison.measurements if m.first and any(cold is False for cold in m.cold)]
+    if not warm:
+        return None
+    first = [statistics.median(m.first[side] for m in warm) for side in range(2)]
+    return ["warm first call", *map(seconds, first), ("median of the timing's processes", "dim")]
 
 
 def _how_measured(comparison: Comparison) -> str:
@@ -41,8 +68,10 @@ def _how_measured(comparison: Comparison) -> str:
     environment = comparison.reference.environment
     if "threads" in environment:
         how.append(f"threads {environment['threads']}")
-    if "load" in environment and "cores" in environment:
-        how.append(f"load {environment['load']} on {plural(int(environment['cores']), 'core')}")
+    if "cores" in environment:
+        others = [m.others for m in comparison.measurements if m.others is not None]
+        busy = f", {statistics.fmean(others):.1f} of them busy with others" if others else ""
+        how.append(plural(int(environment["cores"]), "core") + busy)
     return ", ".join(how)
 
 
@@ -69,9 +98,7 @@ def _first_row(comparison: Comparison) -> list[Cell] | None:
 
 def first_call(preparation: Preparation | None) -> float | None:
     """Give the seconds of compiling and of the first call together; None where neither is known."""
-    if preparation is None or "first" not in preparation.seconds:
-        return None
-    return preparation.seconds.get("compile", 0.0) + preparation.seconds["first"]
+    return None if preparation is None or "first" not in preparation.seconds else preparation.first_call
 
 
 def call_seconds(timings: Sequence[Mapping[str, Timing]]) -> float | None:
@@ -104,7 +131,7 @@ def pays_off(comparison: Comparison) -> float | None:
 def write_compiled(page: Page, comparison: Comparison) -> None:
     """Write what the compilers did; nothing for a side without one."""
     for name, result in (("reference", comparison.reference), ("target", comparison.target)):
-        facts = result.preparation.facts if result.preparation else None
+        facts = compile_facts(result)
         if facts is None:
             continue
         tone: Tone = "warn" if facts.graphs == 0 else "plain"
@@ -112,6 +139,12 @@ def write_compiled(page: Page, comparison: Comparison) -> None:
         if not_compiled(result) and comparison.speedups:
             text += "; the speed above is that of uncompiled code"
         page.entry("compiled", f"{name}: {text}", tone)
+
+
+def compile_facts(result: Result) -> CompileFacts | None:
+    """Give what a side's compiler did, after all batches where it came so far; None for one that changes nothing."""
+    evaluation, preparation = result.evaluation, result.preparation
+    return (evaluation.facts if evaluation else None) or (preparation.facts if preparation else None)
 
 
 def facts_text(facts: CompileFacts) -> str:
@@ -123,6 +156,7 @@ def facts_text(facts: CompileFacts) -> str:
     else:
         text = f"yes, {plural(facts.graphs, 'graph')}"
     text += f", {plural(facts.breaks, 'break')}" if facts.breaks is not None and facts.graphs != 0 else ""
+    text += f", compiled again {plural(facts.recompiles, 'time')}" if facts.recompiles else ""
     text += f", {nbytes(facts.artefact_bytes)}" if facts.artefact_bytes is not None else ""
     if facts.fallbacks:
         text += f"; {plural(len(facts.fallbacks), 'operator')} not compiled: {listed(facts.fallbacks)}"
@@ -135,7 +169,7 @@ def write_memory(page: Page, comparison: Comparison) -> None:
     peaks = [side.evaluation.peak if side.evaluation else {} for side in sides]
     resident = [side.preparation.resident if side.preparation else None for side in sides]
     rows: list[list[Cell]] = [
-        [f"peak {kind}", nbytes(peaks[0].get(kind)), nbytes(peaks[1].get(kind)), ("while evaluating", "dim")]
+        [f"peak {kind}", nbytes(peaks[0].get(kind)), nbytes(peaks[1].get(kind)), ("in a call", "dim")]
         for kind in dict.fromkeys([*peaks[0], *peaks[1]])
     ]
     if any(value is not None for value in resident):
@@ -153,8 +187,9 @@ def write_side(page: Page, result: Result) -> None:
     if preparation is not None:
         compiled = ", compilation included" if preparation.facts is not None else ""
         page.entry("first call", seconds(first_call(preparation)) + compiled)
-        if preparation.facts is not None:
-            page.entry("compiled", facts_text(preparation.facts), "warn" if not_compiled(result) else "plain")
+        facts = compile_facts(result)
+        if facts is not None:
+            page.entry("compiled", facts_text(facts), "warn" if not_compiled(result) else "plain")
     peaks = result.evaluation.peak if result.evaluation else {}
     memory = [f"peak {kind} {nbytes(size)}" for kind, size in peaks.items()]
     if preparation is not None and preparation.resident is not None:

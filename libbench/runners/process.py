@@ -33,7 +33,7 @@ class Process:
         processes: fresh processes for a timing, at least 1.
     """
 
-    def __init__(self, timeout: float = 600.0, threads: int | None = None, processes: int = 3) -> None:
+    def __init__(self, timeout: float = 600.0, threads: int | None = None, processes: int = 5) -> None:
         if not timeout > 0:
             raise ValueError(f"timeout must be above 0 seconds, got {timeout}")
         if threads is not None and threads < 1:

@@ -3,7 +3,7 @@
 from libbench.tree.convert import map_tensors
 from libbench.tree.describe import join
 from libbench.tree.files import SnapshotError, load_snapshot, remove_snapshot, save_snapshot
-from libbench.tree.snapshot import Snapshot, fingerprint, snapshot, tensors
+from libbench.tree.snapshot import Snapshot, fingerprint, same_form, snapshot, tensors
 
 __all__ = [
     "Snapshot",
@@ -13,6 +13,7 @@ __all__ = [
     "load_snapshot",
     "map_tensors",
     "remove_snapshot",
+    "same_form",
     "save_snapshot",
     "snapshot",
     "tensors",

@@ -55,6 +55,13 @@ def tensors(tree: Any) -> Iterator[tuple[str, torch.Tensor]]:
     yield from ((path, leaf) for path, leaf in description.leaves.items() if path not in arrays)
 
 
+def same_form(first: Any, second: Any) -> bool:
+    """Tell whether two trees differ in the values of their tensors only; False where one holds what cannot be read."""
+    forms = [Description(lambda tensor: tensor).of(tree) for tree in (first, second)]
+    kinds = {node["kind"] for form in forms for node in _nodes(form)}
+    return forms[0] == forms[1] and not kinds & {"opaque", "object", "ndarray"}
+
+
 def fingerprint(tree: Any) -> str:
     """Give the SHA-256, in hexadecimal, of a tree's structure, dtypes, shapes and values.
 
@@ -72,7 +79,10 @@ def fingerprint(tree: Any) -> str:
 
 
 def _paths(node: Mapping[str, Any], kind: str) -> Iterator[str]:
-    if node["kind"] == kind and "path" in node:
-        yield node["path"]
+    return (each["path"] for each in _nodes(node) if each["kind"] == kind and "path" in each)
+
+
+def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield node
     for _, child in node.get("items", ()):
-        yield from _paths(child, kind)
+        yield from _nodes(child)

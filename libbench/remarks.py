@@ -1,0 +1,58 @@
+"""What a reader should know of the timed rounds before trusting their figures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from libbench.result import Comparison, Measurement
+
+OCCUPIED = 0.5
+"""Cores taken by others, beyond those that are left over, that are worth a word."""
+INTERRUPTED = 0.1
+"""Share of pairs with an interrupted trial that is worth a word."""
+FASTER_ALONE = 0.95
+"""One thread is worth a word where it takes no more than this share of the time that all of them take."""
+_SIDES = ("reference", "target")
+
+
+def timing_remarks(comparison: Comparison) -> Iterator[str]:
+    """Say what spoiled, or may have spoiled, the timed rounds."""
+    measurements = comparison.measurements
+    environment = comparison.reference.environment
+    threads, cores = environment.get("threads", 1), environment.get("cores", 1)
+    yield from _busy(measurements, threads, cores)
+    yield from _interruptions(measurements)
+    yield from _more_threads(measurements, threads)
+    for index, side in enumerate(_SIDES):
+        graphs = sum(m.compiled[index] for m in measurements if len(m.compiled) > index)
+        if graphs:
+            yield f"the {side} was compiled again while it was timed: {graphs:,} graphs"
+    if any(m.together and not m.null for m in measurements):
+        yield "no second copy of the reference could be built beside the two: the machine's own noise is not known"
+
+
+def _busy(measurements: Sequence[Measurement], threads: int, cores: int) -> Iterator[str]:
+    others = [m.others for m in measurements if m.others is not None]
+    if others and max(others) > max(0, cores - threads) + OCCUPIED:
+        yield f"the machine was busy: others kept {max(others):.1f} of {cores} cores busy while it was timed"
+
+
+def _interruptions(measurements: Sequence[Measurement]) -> Iterator[str]:
+    pairs = sum(len(m.clocks[0]["wall"].seconds) for m in measurements)
+    redrawn, kept = sum(m.redrawn for m in measurements), sum(m.interrupted for m in measurements)
+    if pairs and redrawn + kept > INTERRUPTED * pairs:
+        yield (
+            f"trials were interrupted by other processes: {redrawn:,} pairs were measured again for the {pairs:,} "
+            f"that count, and {kept:,} of these were interrupted all the same"
+        )
+
+
+def _more_threads(measurements: Sequence[Measurement], threads: int) -> Iterator[str]:
+    for index, side in enumerate(_SIDES):
+        ratios = [
+            m.one_thread[index] / m.clocks[index]["wall"].median for m in measurements if len(m.one_thread) > index
+        ]
+        if ratios and statistics.median(ratios) < FASTER_ALONE:
+            share = 1 / statistics.median(ratios)
+            yield f"{threads} threads make the {side} slower: with one it is {share:.2f}x as fast"
