@@ -18,8 +18,8 @@ FLOORS = (
     "errors tree optional records settings findings",
     "config",
     "interfaces job result judge methods pick",
-    "worker side parts measure speed compare data child serve environment",
-    "diff sweep pair plan checks matching snapshots timing",
+    "worker side pool parts measure occupied speed compare data child serve environment",
+    "diff sweep pair plan checks matching snapshots timing remarks",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )

@@ -2,31 +2,39 @@
 
 import gc
 import random
+import time
 
 import pytest
 
-from libbench.measure import LEAST_PAIRS, MOST_PAIRS, measure
+from libbench.measure import LEAST_PAIRS, MOST_PAIRS, NULL_PAIRS, ROUND, Trial, measure
 from libbench.settings import Timer
 
 
 class Fake:
-    """A side that says how long its calls took; the first ones are slow."""
+    """A side that says how long its calls took; the first ones are slow, and some trials are interrupted."""
 
-    def __init__(self, seconds, log=None, slow_calls=0, noise=0.0, name=""):
+    def __init__(self, seconds, log=None, slow_calls=0, noise=0.0, name="", interrupted=lambda trial: 0):
         self.seconds, self.slow_calls, self.noise, self.name = seconds, slow_calls, noise, name
         self.trials, self.log, self.rng = [], [] if log is None else log, random.Random(0)
-        self.collector = set()
+        self.interrupted = interrupted
+        self.collector, self.turns, self.kept = set(), [], []
 
-    def trial(self, number, inner):
+    def refresh(self, number):
+        self.turns.append(number)
+
+    def trial(self, number, inner, *, keep=False):
         self.trials.append((number, inner))
         self.log.append(self.name)
         self.collector.add(gc.isenabled())
+        if keep:
+            self.kept.append(number)
         slow = 1 + max(0, self.slow_calls - len(self.trials))
-        return {"wall": inner * self.seconds * slow * (1 + self.noise * self.rng.random())}
+        wall = inner * self.seconds * slow * (1 + self.noise * self.rng.random())
+        return Trial({"wall": wall}, self.interrupted(len(self.trials)))
 
 
-def run(*sides, seed=0, **timer):
-    return measure(sides, Timer(**timer), random.Random(seed), lambda done, total: None)
+def run(*sides, seed=0, copy=None, **timer):
+    return measure(sides, Timer(**timer), random.Random(seed), lambda done, total: None, copy=copy)
 
 
 def test_seconds_are_those_of_one_call_whatever_the_inner_count():
@@ -85,3 +93,74 @@ def test_the_garbage_collector_rests_while_calls_are_timed_and_then_goes_on():
 
     assert side.collector == {False}
     assert gc.isenabled()
+
+
+def test_a_trial_is_filled_with_calls_but_not_beyond_a_millisecond():
+    measured = measure(
+        (Fake(3e-4), Fake(9e-3)), Timer(pairs=1), random.Random(0), lambda done, total: None, shortest=5e-3
+    )
+
+    assert measured.inner == (3, 1)
+
+
+def test_a_pair_with_an_interrupted_trial_is_measured_again():
+    side = Fake(1e-3, interrupted=lambda trial: trial in (3, 6))
+    measured = run(side, Fake(1e-3), pairs=10, warmup=1)
+
+    assert (measured.redrawn, measured.interrupted) == (2, 0)
+    assert len(measured.clocks[0]["wall"].seconds) == 10
+    assert len(side.trials) == 1 + 10 + 2
+
+
+def test_a_pair_that_is_interrupted_again_and_again_is_kept_and_counted():
+    measured = run(Fake(1e-3, interrupted=lambda trial: 1), Fake(1e-3), pairs=5, warmup=1)
+
+    assert (measured.redrawn, measured.interrupted) == (15, 5)
+
+
+def test_a_pair_that_is_measured_again_has_another_input():
+    side = Fake(1e-3, interrupted=lambda trial: trial % 2)
+    run(side, pairs=20, warmup=1)
+    numbers = [number for number, _ in side.trials[1:]]
+
+    assert numbers == sorted(set(numbers))
+
+
+def test_the_null_arm_stands_before_and_after_the_rounds():
+    log = []
+    measured = run(Fake(1e-3, log, name="a"), Fake(2e-3, log, name="b"), copy=Fake(1e-3, log, name="c"), pairs=30, warmup=1)
+    rounds = log[3:]
+
+    assert [len(side.seconds) for side in measured.null] == [NULL_PAIRS, NULL_PAIRS]
+    assert set(rounds[:20]) == set(rounds[-20:]) == {"a", "c"}
+    assert set(rounds[20:-20]) == {"a", "b"}
+    assert len(measured.clocks[0]["wall"].seconds) == 30
+
+
+def test_the_null_arm_takes_no_more_than_its_share_of_the_budget():
+    class Slow(Fake):
+        def trial(self, number, inner, *, keep=False):
+            time.sleep(0.01)
+            return super().trial(number, inner, keep=keep)
+
+    measured = run(Slow(1e-2), Slow(1e-2), copy=Slow(1e-2), budget=0.4, warmup=1)
+
+    assert 2 <= len(measured.null[0].seconds) <= 6
+
+
+def test_inputs_change_from_round_to_round_on_all_sides_alike():
+    a, b = Fake(1e-3), Fake(1e-3)
+    run(a, b, pairs=3 * ROUND, warmup=1)
+
+    assert a.turns == b.turns == [0, 0, 1, 2]
+
+
+def test_the_outputs_of_one_pair_are_kept_last_and_every_round_may_be_the_one():
+    last = []
+    for seed in range(200):
+        a, b = Fake(1e-3), Fake(1e-3)
+        run(a, b, pairs=4 * ROUND, warmup=1, seed=seed)
+        assert a.kept == b.kept
+        last.append(a.kept[-1] // ROUND)
+
+    assert {round_number: last.count(round_number) > 25 for round_number in range(4)} == dict.fromkeys(range(4), True)

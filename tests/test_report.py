@@ -419,8 +419,8 @@ def test_memory_is_shown_for_each_kind_and_side():
 
     lines = [" ".join(line.split()) for line in render(comparison(target=target)).splitlines()]
 
-    assert "peak host 14.2 MB 31.0 MB while evaluating" in lines
-    assert "peak cuda - 5.00 kB while evaluating" in lines
+    assert "peak host 14.2 MB 31.0 MB in a call" in lines
+    assert "peak cuda - 5.00 kB in a call" in lines
     assert "resident 2.10 MB 2.10 MB model, compiler and their imports" in lines
 
 

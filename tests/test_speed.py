@@ -2,13 +2,14 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from libbench.result import Measurement, Timing
-from libbench.speed import median_interval, speedups
+from libbench.speed import median_interval, null_arm, speedups
 
 
 def pairs(reference, target):
@@ -102,3 +103,51 @@ def test_only_clocks_that_both_sides_have_are_compared():
 
 def test_nothing_measured_gives_no_speedup():
     assert speedups([]) == ()
+
+
+def with_null(measured, ratio, pairs=20):
+    reference = measured.clocks[0]["wall"].seconds[:pairs]
+    return replace(measured, null=(Timing(reference), Timing(tuple(s / ratio for s in reference))))
+
+
+def test_the_null_arm_is_the_reference_against_its_copy():
+    found = null_arm([with_null(noisy(1.5, seed), ratio) for seed, ratio in enumerate((0.99, 1.0, 1.01))])
+
+    assert found.ratio == pytest.approx(1.0)
+    assert found.half_width == pytest.approx(4.303 * 0.01 / math.sqrt(3), rel=0.01)
+    assert found.pairs == (20, 20, 20)
+
+
+def test_where_two_copies_of_the_reference_differ_no_speed_verdict_is_given():
+    (found,) = speedups([with_null(noisy(1.8, seed), 1.03) for seed in range(3)])
+
+    assert found.verdict == "inconclusive"
+    assert "copy of itself came out at 1.030x" in found.note
+    assert found.ratio == pytest.approx(1.8, rel=0.02)
+
+
+def test_too_few_null_pairs_say_nothing():
+    assert null_arm([with_null(noisy(1.0, seed), 1.03, pairs=5) for seed in range(3)]) is None
+    assert null_arm([noisy(1.0, 0)]) is None
+    assert null_arm([]) is None
+
+
+def test_an_inconclusive_ratio_says_how_many_more_processes_would_decide():
+    (found,) = speedups([noisy(ratio, 0, noise=0.001) for ratio in (1.02, 1.05, 1.08)])
+    more = [noisy(ratio, 0, noise=0.001) for ratio in (1.02, 1.05, 1.08)] * (1 + math.ceil(found.further / 3))
+    (decided,) = speedups(more)
+
+    assert found.verdict == "inconclusive"
+    assert decided.verdict == "faster"
+
+
+def test_a_ratio_on_the_edge_of_the_zone_has_no_end_in_sight():
+    (found,) = speedups([noisy(ratio * 1.02, 0, noise=0.0) for ratio in (0.9, 1.0, 1 / 0.9)])
+
+    assert (found.verdict, found.further) == ("inconclusive", None)
+
+
+def test_a_clock_that_stood_still_has_no_speedup():
+    still = replace(noisy(1.0, 0), clocks=({"cpu": Timing((0.0,) * 10)}, {"cpu": Timing((1.0,) * 10)}))
+
+    assert speedups([still]) == ()

@@ -253,3 +253,107 @@ def test_a_batch_knows_what_it_is():
     batch = Batch(indices=(3, 4), inputs=None, number=1)
 
     assert (batch.indices, batch.epoch) == ((3, 4), 0)
+
+
+class Counting(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
+
+
+class KnowsAddresses(torch.nn.Module):
+    """Is quick, since it answers from memory when the same tensor comes again, whatever it holds by then."""
+
+    def __init__(self):
+        super().__init__()
+        self.known = {}
+
+    def forward(self, x):
+        if x.data_ptr() not in self.known:
+            self.known[x.data_ptr()] = x, x + 1
+        return self.known[x.data_ptr()][1].clone()
+
+
+class Overwrites(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.buffer = torch.zeros(4, 4)
+
+    def forward(self, x):
+        return torch.add(x, 1, out=self.buffer)
+
+
+class CountsCalls(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x + self.calls
+
+
+class AddsInPlace(torch.nn.Module):
+    def forward(self, x):
+        return x.add_(1)
+
+
+@pytest.mark.parametrize(
+    ("model", "kept"), [(Counting, "same"), (Overwrites, "same"), (AddsInPlace, "same"), (CountsCalls, "")]
+)
+def test_what_a_timed_call_gave_is_what_an_untimed_one_gives(worker, model, kept):
+    work = worker(model=L(model)())
+    work.prepare()
+
+    assert work.measure(Timer(pairs=60, warmup=1)).kept == (kept,)
+
+
+def test_an_answer_kept_from_another_input_is_seen(worker):
+    found = set()
+    for _ in range(5):
+        work = worker(model=L(KnowsAddresses)())
+        work.prepare()
+        found.add(work.measure(Timer(pairs=200, warmup=1)).kept[0])
+
+    assert any("16 of 16 values are not within" in text for text in found)
+
+
+def test_a_second_copy_of_the_first_side_makes_the_null_arm(tmp_path):
+    config = {"model": L(Counting)(), "data": L(RandomInputs)(shapes=(4,), samples=8, batch_size=4)}
+    work = Worker([Job.of(config), Job.of(config), Job.of(config)], tmp_path, lambda event: None, 1)
+    try:
+        work.prepare()
+        measured = work.measure(Timer(pairs=20, warmup=2))
+    finally:
+        work.close()
+
+    assert len(measured.clocks) == len(measured.inner) == len(measured.kept) == 2
+    assert [len(side.seconds) for side in measured.null] == [20, 20]
+
+
+def test_one_thread_is_tried_where_there_are_more(worker):
+    work = worker(model=L(Counting)(), threads=2)
+    work.prepare()
+    measured = work.measure(Timer(pairs=6, warmup=1))
+
+    assert len(measured.one_thread) == 1
+    assert measured.one_thread[0] > 0
+    assert torch.get_num_threads() == 2
+
+
+def test_the_cpu_clock_counts_work_and_no_waiting(worker):
+    clocks = Cpu().time(lambda: __import__("time").sleep(0.05))
+
+    assert clocks["cpu"] < 0.02 < clocks["wall"]
+
+
+def test_memory_that_only_the_evaluator_takes_is_no_memory_of_the_model(worker):
+    class Wasteful(Keeps):
+        def process(self, batch, outputs):
+            torch.ones(50_000_000)
+            return dict.fromkeys(batch.indices, 0)
+
+    work = worker(model=L(Counting)(), evaluator=L(Wasteful)())
+    work.prepare()
+    list(work.batches())
+
+    assert work.metrics().peak["host"] < 100_000_000

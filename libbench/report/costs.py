@@ -29,7 +29,7 @@ def write_speed(page: Page, comparison: Comparison) -> None:
     for note in dict.fromkeys(one_line(speedup.note) for speedup in comparison.speedups if speedup.note):
         page.item(f"note: {note}", "dim")
     undecided = wall(comparison)
-    if undecided is not None and undecided.further is not None:
+    if undecided is not None and undecided.further is not None and comparison.measurements:
         page.item(_decide(undecided, comparison.measurements), "warn")
     profit = pays_off(comparison)
     if profit is not None:
@@ -53,7 +53,7 @@ def _null_row(null: NullArm | None) -> list[Cell] | None:
 
 def _warm_row(comparison: Comparison) -> list[Cell] | None:
     """Give the first call of a process that finds its compilers' caches filled."""
-    warm = [m for m in comparison.measurements if m.first and any(cold is False for cold in m.cold)]
+    warm = [m for m in comparison.measurements if len(m.first) == 2 and any(cold is False for cold in m.cold)]
     if not warm:
         return None
     first = [statistics.median(m.first[side] for m in warm) for side in range(2)]

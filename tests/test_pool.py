@@ -1,0 +1,77 @@
+"""Inputs of timed calls: other values in every round, in the same tensors where that is possible."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from libbench.interfaces import Batch
+from libbench.pool import Pool
+from libbench.tree import fingerprint, map_tensors, same_form
+
+
+def fresh(batch):
+    return Batch(batch.indices, copy.deepcopy(map_tensors(torch.clone, batch.inputs)), batch.number)
+
+
+def pool_of(*inputs):
+    return Pool([Batch((number,), each, number) for number, each in enumerate(inputs)], fresh)
+
+
+@given(st.integers(1, 8), st.lists(st.integers(0, 20), max_size=5))
+def test_every_place_holds_the_values_of_the_batch_that_it_says(size, turns):
+    pool = pool_of(*[{"x": torch.full((2, 3), float(i)), "n": torch.tensor(i)} for i in range(size)])
+
+    for turn in [0, *turns]:
+        pool.refresh(turn)
+        for place in range(2 * size):
+            assert fingerprint(pool.at(place).inputs) == fingerprint(pool.original(place).inputs)
+            assert pool.at(place).indices == ((place + turn) % size,)
+
+
+def test_values_change_in_the_very_tensors_that_are_there():
+    pool = pool_of(torch.zeros(3), torch.ones(3))
+    before = pool.at(0).inputs
+
+    pool.refresh(1)
+
+    assert pool.at(0).inputs is before
+    assert before.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (torch.zeros(3), torch.ones(4)),
+        (torch.zeros(3), torch.ones(3, dtype=torch.float64)),
+        ({"x": torch.zeros(3), "words": "a"}, {"x": torch.ones(3), "words": "b"}),
+        (np.zeros(3), np.ones(3)),
+        ([torch.zeros(3)], [torch.zeros(3), torch.ones(3)]),
+    ],
+)
+def test_what_is_more_than_values_of_tensors_is_given_anew(first, second):
+    pool = pool_of(first, second)
+
+    pool.refresh(1)
+
+    assert fingerprint(pool.at(0).inputs) == fingerprint(second)
+    assert fingerprint(pool.original(1).inputs) == fingerprint(first)
+
+
+def test_the_data_are_never_written_to():
+    data = [torch.zeros(3), torch.ones(3)]
+    pool = pool_of(*data)
+
+    for turn in range(3):
+        pool.refresh(turn)
+
+    assert [each.tolist() for each in data] == [[0, 0, 0], [1, 1, 1]]
+
+
+def test_trees_have_one_form_when_only_values_of_tensors_differ():
+    assert same_form({"a": (torch.zeros(2), 1)}, {"a": (torch.ones(2), 1)})
+    assert not same_form({"a": (torch.zeros(2), 1)}, {"a": (torch.zeros(2), 2)})
+    assert not same_form([object()], [object()])
