@@ -222,6 +222,8 @@ class Runner(Protocol):
     def open(self, *jobs: Job, folder: Path, watch: Watch) -> Session:
         """Open a session for one job, to evaluate it, or for two, to time them against each other.
 
+        A third job is the first once more: a copy of the reference for the null arm.
+
         Args:
             folder: an empty folder on this machine, for snapshots and what the worker writes to its output.
             watch: called with every event.

@@ -28,9 +28,10 @@ MOST_PAIRS = 5000
 OVERRUN = 3.0
 """How far the budget may be passed, as a multiple, for the pairs that an interval needs."""
 REDRAWS = 3
-"""How often a pair is measured again when the kernel took the processor away."""
+"""How often a pair is measured again when the kernel took the processor away; never more pairs than are kept, since
+on a machine that interrupts everything it would help nothing and take most of the time."""
 NULL_PAIRS = 20
-"""Pairs of the reference against a copy of itself."""
+"""Pairs of the reference against a copy of itself; more, up to those of the two sides, where the machine is noisy."""
 NULL_SHARE = 0.25
 """The share of the budget that these may take."""
 LONGEST_WARMUP = 3.0
@@ -88,8 +89,8 @@ def measure(
     Args:
         timer: its budget is this process's own; the warm-up is not counted.
         watch: called between rounds with the pairs done and their planned number, None when that is open.
-        copy: a second copy of the first side. Pairs of the two, half of them before the rounds and half after, are
-            the null arm: what two equal sides show here.
+        copy: a second copy of the first side. Pairs of the two, before the rounds and after, are the null arm: what
+            two equal sides show here.
         shortest: seconds that a trial should last at least.
     """
     with _quiet():
@@ -99,14 +100,14 @@ def measure(
         null = None if copy is None else _Rounds([sides[0], copy], [inner[0], inner[-1]], rng)
         most = NULL_SHARE / 2 * timer.budget
         if null is not None:
-            null.pairs_within(NULL_PAIRS // 2, most)
+            null.pairs_within(most, lambda: len(null.pairs) >= NULL_PAIRS // 2)
         rounds = _Rounds(sides, inner, rng, keep=True)
         while not _enough(rounds.pairs, timer, (time.perf_counter() - begin) / timer.budget):
             rounds.pair()
             if len(rounds.pairs) % ROUND == 0:
                 watch(len(rounds.pairs), timer.pairs)
         if null is not None:
-            null.pairs_within(NULL_PAIRS - len(null.pairs), most)
+            null.pairs_within(most, lambda: _settled(null.pairs, len(rounds.pairs), timer))
         seconds = time.perf_counter() - begin
     return Measurement(
         clocks=_timings(rounds.pairs),
@@ -146,27 +147,26 @@ class _Rounds:
         self._chosen = -1
         self._drawn = 0
 
-    def pairs_within(self, count: int, seconds: float) -> None:
-        """Make so many pairs, or as many as the time allows, at least one."""
+    def pairs_within(self, seconds: float, enough: Callable[[], bool]) -> None:
+        """Make pairs until there are enough, or as many as the time allows, at least one."""
         begin = time.perf_counter()
-        for _ in range(count):
+        self.pair()
+        while not enough() and time.perf_counter() - begin <= seconds:
             self.pair()
-            if time.perf_counter() - begin > seconds:
-                return
 
     def pair(self) -> None:
         """Make one pair."""
         number = len(self.pairs)
         if number % ROUND == 0:
             self._begin(number // ROUND)
-        for _ in range(REDRAWS + 1):
-            pair, switched = self._draw(keep=self._keep and number == self._chosen)
-            if not switched:
+        keep = self._keep and number == self._chosen
+        pair, switched = self._draw(keep=keep)
+        for _ in range(REDRAWS):
+            if not switched or self.redrawn > number:
                 break
             self.redrawn += 1
-        else:
-            self.redrawn -= 1
-            self.interrupted += 1
+            pair, switched = self._draw(keep=keep)
+        self.interrupted += switched
         self.pairs.append(pair)
 
     def _begin(self, round_number: int) -> None:
@@ -206,6 +206,14 @@ def _enough(pairs: Sequence[Pair], timer: Timer, spent: float) -> bool:
     # The more pairs there are the less one changes, and the longer a look at all of them takes.
     due = n >= ENOUGH_PAIRS and n % (ROUND * max(1, n // 200)) == 0
     return timer.pairs is None and due and _narrow(pairs, timer.precision)
+
+
+def _settled(pairs: Sequence[Pair], most: int, timer: Timer) -> bool:
+    """Tell whether the null arm has enough pairs: it must not be what leaves a verdict open."""
+    n = len(pairs)
+    if n < NULL_PAIRS:
+        return False
+    return n >= most or (n % ROUND == 0 and _narrow(pairs, timer.precision))
 
 
 def _narrow(pairs: Sequence[Pair], precision: float) -> bool:

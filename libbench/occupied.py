@@ -8,7 +8,6 @@ from types import TracebackType
 
 import psutil
 
-
 _IDLE = ("idle", "iowait", "guest", "guest_nice")  # what guests take is a part of "user" already
 
 

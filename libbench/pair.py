@@ -82,9 +82,7 @@ class Pair:
             for place, result in zip((snapshots.folder, folder), results, strict=True)
         ]
         try:
-            for measurement in measurements(
-                self._jobs, self._timer, folder, self._watch, alone, self._plan.processes
-            ):
+            for measurement in measurements(self._jobs, self._timer, folder, self._watch, alone, self._plan.processes):
                 if not measurement.together and not self.comparison.measurements:
                     note = f"each side was timed in its own process: {self._why()}"
                     self.update(notes=(*self.comparison.notes, note))

@@ -71,9 +71,9 @@ def measurements(
             try:
                 found = _shared(runner, [*jobs, *copies], share, place, tell, alone)
             except SideFailed as error:
-                if error.side != len(jobs) or not copies:
+                if not copies or not _crowded(error, len(jobs)):
                     raise
-                # The copy is a luxury: where there is no room for it, the two are timed without.
+                # The copy is a luxury: where there is no room for all three, the two are timed without.
                 copies, place = [], folder / f"timing-{number}-again"
                 found = _shared(runner, jobs, share, place, tell, alone)
             together = found is not None
@@ -81,6 +81,12 @@ def measurements(
             found = replace(_alternating(jobs, share, place, tell), together=False)
         done.append(replace(found, took=time.monotonic() - begin))
         yield done[-1]
+
+
+def _crowded(error: SideFailed, copy: int) -> bool:
+    """Tell whether the copy may be to blame: it failed, or there was no room, for whichever came last."""
+    failure = error.failure
+    return error.side == copy or failure.stage != "measure" or failure.kind in ("memory", "signal")
 
 
 def _shared(

@@ -11,9 +11,10 @@ from libbench.compilers.eager import Eager
 from libbench.compilers.precision import Precision
 from libbench.compilers.torch_compile import TorchCompile
 from libbench.config import LazyCall as L
-from libbench.data import RandomInputs
+from libbench.data import IndexedLoader, RandomInputs
 from libbench.diff import Plan, diff
 from libbench.interfaces import Batch
+from libbench.report.text import render
 from libbench.runners.local import Local
 from libbench.settings import Timer
 
@@ -64,6 +65,28 @@ def test_a_compiled_side_says_how_many_graphs_it_has_and_where_they_broke(model,
     assert comparison.exit_code == 0
     facts = comparison.target.preparation.facts
     assert (facts.graphs, facts.breaks) == (graphs, breaks)
+
+
+class Shapes(torch.utils.data.Dataset):
+    """Samples that get longer from batch to batch."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return torch.ones(3 + index // 2, 4)
+
+
+def test_code_that_is_compiled_again_for_another_shape_is_counted():
+    data = L(IndexedLoader)(dataset=L(Shapes)(), batch_size=2)
+    comparison = diff(
+        {**config(), "data": data}, {**config(compiler=compiled(dynamic=False)), "data": data}, Plan(speed=False)
+    )
+
+    assert comparison.target.preparation.facts.recompiles == 0
+    assert comparison.target.evaluation.facts.recompiles == 2
+    assert comparison.target.evaluation.facts.graphs == 3
+    assert "compiled again 2 times" in render(comparison)
 
 
 def test_a_second_side_with_the_same_code_is_compiled_again_in_one_process():

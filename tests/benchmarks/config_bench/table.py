@@ -82,9 +82,14 @@ def finish(section: str, rows: Sequence[Row], peers: Sequence[str] = ()) -> None
     parser = argparse.ArgumentParser(description=f"{section}: figures of the config layer beside their bars.")
     parser.add_argument("--write", action="store_true", help="keep the figures in docs/benchmarks.md")
     arguments = parser.parse_args()
+    report(section, rows, peers, write=arguments.write)
+
+
+def report(section: str, rows: Sequence[Row], peers: Sequence[str] = (), *, write: bool) -> None:
+    """Print the rows, and put them into the page or not."""
     text = f"{machine(peers)}\n\n{table(rows)}"
     print(text)
-    if arguments.write:
+    if write:
         begin, end = f"<!-- {section}: begin -->\n", f"<!-- {section}: end -->"
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
         PAGE.write_text(f"{before}{begin}{text}\n{end}{rest.partition(end)[2]}", encoding="utf-8")
