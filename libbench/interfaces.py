@@ -74,7 +74,14 @@ class Compiler(Protocol):
 
 
 class Device(Protocol):
-    """Where tensors live, how to wait for them, which clocks there are."""
+    """Where tensors live, how to wait for them, which clocks there are.
+
+    Attributes:
+        most_calls: calls that may be timed together; None sets no limit.
+    """
+
+    @property
+    def most_calls(self) -> int | None: ...
 
     def put(self, tree: Any) -> Any:
         """Give the same tree, or module, with its tensors on this device."""

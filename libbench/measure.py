@@ -19,6 +19,8 @@ SHORTEST_TRIAL = 200e-6
 """A trial is made of enough calls to last this many seconds, so that the clock's own cost does not count."""
 LONGEST_FILLED = 1e-3
 """Calls are not put together to a longer trial than this, since a long one is more likely to be interrupted."""
+MOST_CALLS = 10_000
+"""Not even of an empty call there are more in a trial."""
 ROUND = 10
 """Pairs between two looks at the interval and the budget."""
 ENOUGH_PAIRS = 30
@@ -78,6 +80,7 @@ def measure(
     *,
     copy: Timed | None = None,
     shortest: float = SHORTEST_TRIAL,
+    most_calls: int | None = None,
 ) -> Measurement:
     """Time one side or two in this process.
 
@@ -92,10 +95,11 @@ def measure(
         copy: a second copy of the first side. Pairs of the two, before the rounds and after, are the null arm: what
             two equal sides show here.
         shortest: seconds that a trial should last at least.
+        most_calls: in a trial; None sets no limit.
     """
     with _quiet():
         warm = [_warm_up(side, timer.warmup) for side in (*sides, *([] if copy is None else [copy]))]
-        inner = [_calls(seconds, shortest) for seconds, _ in warm]
+        inner = [min(_calls(seconds, shortest), most_calls or MOST_CALLS) for seconds, _ in warm]
         begin = time.perf_counter()
         null = None if copy is None else _Rounds([sides[0], copy], [inner[0], inner[-1]], rng)
         most = NULL_SHARE / 2 * timer.budget

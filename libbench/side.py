@@ -135,6 +135,11 @@ class Side:
         with self._during("measure", announce=False):
             self._pool.refresh(number)
 
+    @property
+    def most_calls(self) -> int | None:
+        """The calls that may be timed together; None sets no limit."""
+        return self._parts.device.most_calls
+
     def clock_cost(self) -> float:
         """Give the seconds that the device's clocks take for a call that does nothing."""
         with self._during("measure", announce=False):

@@ -82,7 +82,13 @@ class Worker:
             shortest = max(SHORTEST_TRIAL, CLOCK_COSTS * max(side.clock_cost() for side in self._sides))
             with Others() as others:
                 found = measure(
-                    timed, timer, random.Random(), progress, copy=next(iter(copies), None), shortest=shortest
+                    timed,
+                    timer,
+                    random.Random(),
+                    progress,
+                    copy=next(iter(copies), None),
+                    shortest=shortest,
+                    most_calls=min((side.most_calls for side in self._sides if side.most_calls), default=None),
                 )
             found = replace(found, others=others.cores)
             if not first_time:

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from libbench.cli.arguments import parsed
 from libbench.cli.main import main
 
 ROOT = Path(__file__).parent.parent
@@ -269,6 +270,28 @@ def test_settings_are_overridden_from_their_defaults(libbench, config, tmp_path)
     found = json.loads(file.read_text())["comparison"]
     assert (code, err.count("libbench:")) == (0, 0)
     assert (found["timer"]["pairs"], found["tolerance"]["dtype"]) == (7, "any")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("3", 3), ("2.5s", 2.5), ("1m", 60), ("2min", 120), ("1h", 3600)])
+def test_a_budget_is_a_time(text, seconds):
+    assert parsed(["diff", "--ref", "a.py", "--budget", text]).budget == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "1x", "fast", "5 days", ""])
+def test_a_budget_that_is_no_time_is_refused(text, capsys):
+    with pytest.raises(SystemExit):
+        parsed(["diff", "--ref", "a.py", "--budget", text])
+
+    assert "wanted a time above 0 such as 60s or 5m" in capsys.readouterr().err
+
+
+def test_a_budget_wins_over_quick_and_quick_takes_three_processes(libbench, config, tmp_path):
+    file = tmp_path / "out.json"
+    libbench("diff", "--ref", config("a"), "--json", file, "--quick", "--budget", "2s", "--set", "timer.pairs=7")
+    found = json.loads(file.read_text())["comparison"]
+
+    assert found["timer"]["budget"] == 2.0
+    assert len(found["measurements"]) == 3
 
 
 def test_quick_changes_only_the_budget(libbench, config, tmp_path):

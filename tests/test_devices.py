@@ -61,3 +61,12 @@ def test_peak_memory_of_cuda_is_that_since_the_reset():
     torch.ones(25_000_000, device="cuda").sum()
 
     assert device.peak_memory()["cuda"] - before >= 100_000_000
+
+
+@needs_cuda
+def test_a_cold_cache_is_named_and_timed_one_call_at_a_time():
+    device = Cuda(cold_cache=True)
+    x = device.put(torch.randn(1000, 1000))
+
+    assert set(device.time(lambda: x + 1)) == {"wall", "gpu cold cache"}
+    assert (device.most_calls, Cuda().most_calls) == (1, None)

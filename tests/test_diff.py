@@ -263,10 +263,12 @@ def test_saved_outputs_and_configs_stay_and_are_never_written_over(config, tmp_p
 def test_speed_is_measured_in_fresh_processes_on_pairs_that_alternate(config):
     comparison = diff(config("a"), config("b"), Plan(timer=Timer(pairs=12, warmup=2)))
 
-    (speedup,) = comparison.speedups
-    assert speedup.pairs == (12,) * 5
-    assert speedup.low <= speedup.high
-    assert len(comparison.measurements) == 3
+    assert [speedup.clock for speedup in comparison.speedups] == ["wall", "cpu"]
+    for speedup in comparison.speedups:
+        assert speedup.pairs == (12,) * 5
+        assert speedup.low <= speedup.high
+    assert len(comparison.measurements) == 5
+    assert comparison.null.pairs == (20,) * 5
     assert comparison.exit_code == 0
 
 

@@ -103,6 +103,12 @@ def test_a_trial_is_filled_with_calls_but_not_beyond_a_millisecond():
     assert measured.inner == (3, 1)
 
 
+def test_a_device_may_ask_for_one_call_at_a_time():
+    measured = measure((Fake(1e-6),), Timer(pairs=1), random.Random(0), lambda done, total: None, most_calls=1)
+
+    assert measured.inner == (1,)
+
+
 def test_a_pair_with_an_interrupted_trial_is_measured_again():
     side = Fake(1e-3, interrupted=lambda trial: trial in (3, 6))
     measured = run(side, Fake(1e-3), pairs=10, warmup=1)

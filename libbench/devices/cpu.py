@@ -22,6 +22,8 @@ class Cpu:
     Its clocks are `wall` and `cpu`, the time that all threads of the process spent on processors together.
     """
 
+    most_calls = None
+
     def __init__(self) -> None:
         self._resettable = False
 
