@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ def serve(channel: Channel) -> None:
         try:
             request = channel.receive()
         except EOFError:
+            desk.close()
             return
         try:
             value = desk.answer(request)
@@ -44,14 +46,17 @@ class _Desk:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._outputs: Iterator[Output] | None = None
+        self._worker: Worker | None = None
         self.stage: Stage = "instantiate"
 
     def answer(self, request: Mapping[str, Any]) -> Any:
+        if request["do"] == "open":
+            jobs = [self._job(i, ticket) for i, ticket in enumerate(request["jobs"])]
+            self._worker = Worker(jobs, Path(request["folder"]), self._watch, request["threads"])
+            return None
+        if self._worker is None:
+            raise RuntimeError(f"the first request must be 'open', got {request['do']!r}")
         match request["do"]:
-            case "open":
-                jobs = [self._job(i, ticket) for i, ticket in enumerate(request["jobs"])]
-                self._worker = Worker(jobs, Path(request["folder"]), self._watch, request["threads"])
-                return None
             case "next":
                 self._outputs = self._outputs or self._worker.batches()
                 return next(self._outputs, None)
@@ -59,6 +64,12 @@ class _Desk:
                 return self._worker.measure(decode(Timer, request["timer"]))
             case name:
                 return getattr(self._worker, name)()
+
+    def close(self) -> None:
+        """Let the parts put back and put away what they hold; it is over either way."""
+        if self._worker is not None:
+            with contextlib.suppress(Exception):
+                self._worker.close()
 
     def _job(self, index: int, ticket: Mapping[str, Any]) -> Job:
         try:

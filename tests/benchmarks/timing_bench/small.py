@@ -1,0 +1,86 @@
+"""Ten small models, each as it may be found in a paper's first table, under a workload that adds up its own calls."""
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from libbench.config import LazyCall as L
+from libbench.data import RandomInputs
+from libbench.interfaces import Batch
+from libbench.workloads.inference import Inference
+
+FOLDER = "LIBBENCH_BENCH_CALLS"
+"""The variable that names the folder where the seconds in calls are written, a file for each side."""
+
+
+class Counted(Inference):
+    """Inference that adds up the seconds that it spends in the model."""
+
+    spent = 0.0
+
+    def step(self, call: Callable[..., Any], batch: Batch) -> Any:
+        begin = time.perf_counter()
+        outputs = super().step(call, batch)
+        self.spent += time.perf_counter() - begin
+        return outputs
+
+    @contextmanager
+    def setup(self, model: Any) -> Iterator[None]:
+        with super().setup(model):
+            yield
+        Path(os.environ[FOLDER], uuid.uuid4().hex).write_text(str(self.spent))
+
+
+class First(nn.Module):
+    """Gives the first of what a module gives."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        first: torch.Tensor = self.module(x)[0]
+        return first
+
+
+class Attention(nn.Module):
+    """Self-attention."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(64, 4, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        outputs: torch.Tensor = self.attention(x, x, x)[0]
+        return outputs
+
+
+def made(name: str) -> nn.Module:
+    """Give the model of a name."""
+    return MODELS[name][0]()
+
+
+MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "linear": (lambda: nn.Linear(256, 256), (256,)),
+    "mlp": (lambda: nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 256)), (256,)),
+    "norm": (lambda: nn.Sequential(nn.LayerNorm(256), nn.Linear(256, 256), nn.ReLU()), (256,)),
+    "conv": (lambda: nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 32, 3)), (3, 32, 32)),
+    "batchnorm": (lambda: nn.Sequential(nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU()), (3, 32, 32)),
+    "depthwise": (lambda: nn.Sequential(nn.Conv2d(16, 16, 3, groups=16), nn.Conv2d(16, 32, 1)), (16, 32, 32)),
+    "lstm": (lambda: First(nn.LSTM(64, 64, batch_first=True)), (16, 64)),
+    "gru": (lambda: First(nn.GRU(64, 64, batch_first=True)), (16, 64)),
+    "attention": (Attention, (32, 64)),
+    "encoder": (lambda: nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), (32, 64)),
+}
+
+name = "linear"
+model = L(made)(name="${name}")
+data = L(RandomInputs)(shapes=(256,), samples=64, batch_size=8)
+workload = L(Counted)()
