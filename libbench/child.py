@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import gc
 import json
 import multiprocessing
 import os
@@ -24,7 +25,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
-PRELOAD = ["torch", "numpy", "libbench.serve"]
+PRELOAD = ["torch", "numpy", "numpy.random", "libbench.serve", "libbench.config.overriding"]
 _PR_SET_PDEATHSIG = 1
 _LONGEST_WAIT = 1e6
 """More seconds than the system call takes are no number to it."""
@@ -159,6 +160,7 @@ def _enter(main: Callable[[Channel], None], connection: Connection, log: str, en
     sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - lives as long as the process
     sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     faulthandler.enable()
+    gc.freeze()  # what was loaded before the fork is there to stay; going through it takes longer than a short timing
     main(Channel(connection))
 
 
