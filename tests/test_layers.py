@@ -19,7 +19,7 @@ FLOORS = (
     "config",
     "interfaces job result judge methods pick",
     "worker side parts measure speed compare data child serve environment",
-    "diff sweep pair plan checks matching snapshots timing",
+    "diff sweep pair plan checks comparability matching saved snapshots timing",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )

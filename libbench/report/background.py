@@ -37,13 +37,24 @@ def write_end(page: Page, results: Sequence[Result], spent: float | None, verbos
     page.item(" · ".join(told), "dim", indent=0)
 
 
+def write_comparability(page: Page, comparison: Comparison) -> None:
+    """Write what besides the configs differs; it stands before every ratio."""
+    unlike = comparison.comparability
+    if unlike:
+        page.entry("not alike", listed((each.name for each in unlike), len(unlike)), "warn")
+        page.table(_ROWS, [[each.name, each.reference, each.target] for each in unlike])
+
+
 def write_environment(page: Page, comparison: Comparison, verbose: bool) -> None:
-    """Write what differs between the sides' environments; all of both under --verbose."""
+    """Write what else differs between the sides' environments; all of both under --verbose."""
     sides = [dict(_flat(side.environment)) for side in (comparison.reference, comparison.target)]
     names = list(dict.fromkeys([*sides[0], *sides[1]]))
     others = [name for name in names if sides[0].get(name) != sides[1].get(name) and name not in _PASSING]
     if not all(sides):
         others = []
+    if not verbose:
+        told = {each.name for each in comparison.comparability}
+        others = [name for name in others if name not in told]
     if not others and not (verbose and names):
         return
     if others:

@@ -9,7 +9,7 @@ from libbench.report import background, compared, costs
 from libbench.report.headline import LONGEST, headline, pieces
 from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page
-from libbench.report.words import cut, figure, plural, seconds, side_name
+from libbench.report.words import cut, figure, plural, saved_name, seconds, side_name
 from libbench.result import Comparison, Result
 
 __all__ = ["headline", "render", "render_many", "render_result", "render_results"]
@@ -30,11 +30,12 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     page = Page(width, colour)
     page.pieces(pieces(comparison))
     page.gap()
-    page.entry("reference", side_name(comparison.reference.job))
-    page.entry("target", side_name(comparison.target.job))
+    page.entry("reference", saved_name(comparison.reference))
+    page.entry("target", saved_name(comparison.target))
     _write_failures(page, comparison, verbose)
     page.gap()
     compared.write_config(page, comparison, verbose)
+    background.write_comparability(page, comparison)
     page.gap()
     compared.write_outputs(page, comparison, verbose)
     if verbose and comparison.outputs is not None:
