@@ -18,7 +18,7 @@ FLOORS = (
     "errors tree optional records settings findings",
     "config",
     "interfaces job result judge methods pick",
-    "worker side parts measure speed compare data child serve environment",
+    "worker side parts measure speed compare plainfiles data child serve environment",
     "diff sweep pair plan checks comparability matching saved snapshots timing",
     "compilers devices evaluators runners workloads report",
     "cli configs",
