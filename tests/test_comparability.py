@@ -1,5 +1,7 @@
 """What differs between two sides besides their configs."""
 
+import re
+
 import pytest
 from report_records import comparison, different_leaf, leaf, outputs, side, speedup
 
@@ -62,9 +64,8 @@ def test_what_differs_stands_before_the_ratio_in_the_first_line_and_in_the_repor
 
     assert " · not alike: batch size · 1.83x FASTER" in headline(made)
     text = render(made)
-    assert text.index("batch size   8") < text.index("wall per call")
+    assert re.search(r"batch size +8 +4\n", text).start() < text.index("wall per call")
     assert "not alike" not in headline(comparison(comparability=unlike, speedups=()))
-    assert "3 and 3 processes" not in text
 
 
 def test_an_unlike_side_leaves_a_demanded_speedup_unjudged_only_where_it_was_timed_apart():
