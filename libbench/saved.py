@@ -196,7 +196,8 @@ def _allowed(job: Job) -> dict[str, float]:
         kind = named(call.target) if isinstance(call.target, str) else call.target
     except ConfigError:
         return {}
-    return {str(glob): float(value) for glob, value in getattr(kind, "tolerances", {}).items()}
+    found = getattr(kind, "tolerances", None)
+    return {str(glob): float(value) for glob, value in found.items()} if isinstance(found, Mapping) else {}
 
 
 def _document(folder: Path) -> Any:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
@@ -82,11 +83,19 @@ def names_in(cfg: Any, file: str | None) -> dict[str, Any]:
             found[_plain(each, file)] = each
         elif type(each) is Derived:
             found[show_in(Resolver(tree), each, tuple(path.split(".")))] = each
-        elif callable(each):
-            key = target_key(each)
-            texts = (opaque_text(each),) if key is None else (_plain(key, file), target_text(each))
-            found |= dict.fromkeys(texts, each)
+            found |= _names_of(each.function, file)
+        else:
+            found |= _names_of(each, file) | _names_of(type(each), file)
     return found
+
+
+def _names_of(value: Any, file: str | None) -> dict[str, Any]:
+    """Give a class or a function by its names, or by its place in a file; what is neither has none."""
+    if not isinstance(value, type | FunctionType | BuiltinFunctionType | MethodType):
+        return {}
+    key = target_key(value)
+    texts = (opaque_text(value),) if key is None else (_plain(key, file), target_text(value))
+    return dict.fromkeys(texts, value)
 
 
 def _plain(text: str, file: str | None) -> str:

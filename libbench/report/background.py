@@ -10,7 +10,7 @@ from libbench.report.compared import extreme_text, shape_text
 from libbench.report.headline import LONGEST
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import apart, cut, differ, figure, listed, nbytes, one_line, plural, seconds, side_name, span
-from libbench.result import Comparison, Failure, Measurement, Result
+from libbench.result import Comparison, Failure, Result
 
 _ROWS = (Column("", least=16), Column("reference", least=20), Column("target", least=20))
 _PASSING = ("load",)
@@ -147,9 +147,14 @@ def _leaf_lines(leaf: LeafReport) -> Iterator[str]:
         yield f"NaN {nans}, infinite {infs}"
 
 
-def write_timing_details(page: Page, measurements: Sequence[Measurement]) -> None:
+def write_timing_details(page: Page, comparison: Comparison) -> None:
     """Write how each process was timed."""
-    for number, measurement in enumerate(measurements, start=1):
+    for name, result in (("reference", comparison.reference), ("target", comparison.target)):
+        for number, clocks in enumerate(result.timings, start=1):
+            medians = ", ".join(f"{clock} {seconds(timing.median)}" for clock, timing in clocks.items())
+            trials = span(len(timing.seconds) for timing in clocks.values())
+            page.item(f"{name}, process {number}: {trials} trials; medians {medians}", "dim")
+    for number, measurement in enumerate(comparison.measurements, start=1):
         clocks = measurement.clocks[0] if measurement.clocks else {}
         pairs = span(len(timing.seconds) for timing in clocks.values())
         calls = " and ".join(map(str, measurement.inner))

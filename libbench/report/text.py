@@ -46,7 +46,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     page.gap()
     costs.write_speed(page, comparison)
     if verbose:
-        background.write_timing_details(page, comparison.measurements)
+        background.write_timing_details(page, comparison)
     costs.write_compiled(page, comparison)
     page.gap()
     costs.write_memory(page, comparison)
