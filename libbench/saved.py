@@ -75,9 +75,8 @@ class SavedSide:
             result = decode(Result, document["result"])
             told = {name: decode(kind, document[name]) for name, kind in _TOLD.items()}
         except (KeyError, TypeError, ValueError) as error:
-            raise LibbenchError(
-                f"{folder / RESULT} is not a {RESULT_SCHEMA}: {type(error).__name__}: {error}"
-            ) from error
+            what = f"it has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+            raise LibbenchError(f"{folder / RESULT} is not that of a saved side: {what}") from error
         complete, count = told.pop("complete"), told.pop("batches")
         batches = tuple(_index(folder / OUTPUTS / INDEX, count))
         if not complete and result.evaluation is None and result.failure is None:
