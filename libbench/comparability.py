@@ -23,11 +23,12 @@ def changes_between(reference: AnySide, target: AnySide) -> tuple[Change, ...]:
     Raises:
         ConfigError: the config of a saved side is no YAML.
     """
+    if isinstance(reference, Job) and isinstance(target, Job):
+        return difference(reference.config, target.config)
     sides = reference, target
-    if isinstance(reference, SavedSide) or isinstance(target, SavedSide):
-        digests = {side.record().digest for side in sides}
-        if len(digests) == 1 and digests != {""}:
-            return ()
+    digest = reference.record().digest
+    if digest and digest == target.record().digest:
+        return ()
     live = next((side for side in sides if isinstance(side, Job)), None)
     known = names_in(live.config, live.file) if live is not None else {}
     ours, theirs = (side.config if isinstance(side, Job) else _tree(side, known) for side in sides)
