@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from libbench.comparability import speed_differs
 from libbench.result import Check, Comparison, Failure, Speedup, Verdict
+from libbench.speed import APART_ZONE
 
 
 def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Check, ...]:
@@ -24,7 +26,7 @@ def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Ch
     if not judged and not reference.failure and not target.failure:
         found.append(Check("outputs", "unjudged", "no output and no metric was compared"))
     if min_speedup is not None:
-        found.append(_speed(comparison.speedups, min_speedup))
+        found.append(_speed(comparison.speedups, min_speedup, speed_differs(comparison.comparability)))
     return tuple(check for check in found if check is not None)
 
 
@@ -54,10 +56,15 @@ def _timed_outputs(comparison: Comparison) -> Iterator[Check]:
             yield Check(f"{side} timed outputs", verdict, found, "those of an untimed call")
 
 
-def _speed(speedups: tuple[Speedup, ...], wanted: float) -> Check:
+def _speed(speedups: tuple[Speedup, ...], wanted: float, unlike: str) -> Check:
     wall = next((speedup for speedup in speedups if speedup.clock == "wall"), None)
     name, text = "speedup", f"at least {wanted:g}x"
     if wall is None or wall.low is None or wall.high is None:
         return Check(name, "unjudged", "not measured", text)
-    verdict: Verdict = "same" if wall.low >= wanted else "different" if wall.high < wanted else "unjudged"
+    # What was timed apart is judged by what its interval does not cover, too.
+    spread = 1.0 if wall.pairs else 1 + APART_ZONE
+    low, high = wall.low / spread, wall.high * spread
+    verdict: Verdict = "same" if low >= wanted else "different" if high < wanted else "unjudged"
+    if not wall.pairs and unlike:
+        return Check(name, "unjudged", f"{wall.ratio:.3g}x between unlike sides", text)
     return Check(name, verdict, f"{wall.ratio:.3g}x [{wall.low:.3g}, {wall.high:.3g}]", text)

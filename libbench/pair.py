@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from libbench.checks import checks
-from libbench.config import difference
+from libbench.comparability import changes_between, comparability, speed_differs
 from libbench.findings import MetricReport
 from libbench.interfaces import Evaluator, Event
 from libbench.job import Job
+from libbench.judge import judge_metrics
 from libbench.matching import Matcher
 from libbench.plan import Plan
 from libbench.remarks import timing_remarks
-from libbench.result import Comparison, Output, Result, SideFailed
+from libbench.result import Comparison, Failure, Output, Result, SideFailed
+from libbench.saved import AnySide, SavedSide
 from libbench.settings import Timer, Tolerance
 from libbench.snapshots import Snapshots
-from libbench.speed import null_arm, speedups
+from libbench.speed import null_arm, speedups, speedups_apart
 from libbench.timing import Watch, measurements, one_runner, runner_of
 
 Keep = Callable[[Comparison], None]
+_SIDES = ("reference", "target")
 
 
 class Pair:
@@ -31,8 +34,8 @@ class Pair:
 
     def __init__(
         self,
-        reference: Job,
-        target: Job,
+        reference: AnySide,
+        target: AnySide,
         settings: tuple[Tolerance, Timer],
         plan: Plan,
         watch: Watch,
@@ -45,7 +48,7 @@ class Pair:
         self._watch = watch
         self._keep = keep
         self._begin = begin
-        changes = difference(reference.config, target.config)
+        changes = changes_between(reference, target)
         self.comparison = Comparison(Result(reference.record()), Result(target.record()), changes)
         # A place that cannot be written to is found now, not when there is something to lose.
         self.update()
@@ -62,18 +65,30 @@ class Pair:
         return self.comparison.reference
 
     def run_target(self, snapshots: Snapshots, folder: Path) -> None:
-        reference, target = self._jobs
+        target = self._jobs[1]
         self.update(tolerance=self._tolerance)
-        matcher = Matcher(snapshots, folder, self._tolerance, keep=self._plan.save is not None)
+        matcher = self._matcher(snapshots, folder)
         for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
             self.update(target=result, outputs=matcher.report(), inputs=matcher.inputs())
         if not self.comparison.target.failure:
             self.update(outputs=matcher.final_report())
-        metrics = _metrics(reference, self.comparison, self._tolerance)
-        self.update(metrics=metrics, notes=(*matcher.notes(), *_notes(self.comparison)))
+        metrics = _metrics(self._jobs, self.comparison, self._tolerance)
+        unlike = comparability(self.comparison, matcher.unlike())
+        self.update(metrics=metrics, comparability=unlike, notes=(*matcher.notes(), *_notes(self.comparison)))
+
+    def _matcher(self, snapshots: Snapshots, folder: Path) -> Matcher:
+        target = self._jobs[1]
+        if isinstance(target, SavedSide):
+            lacking, limit = target.lacking, target.spill
+            return Matcher(snapshots, target.outputs, self._tolerance, keep=True, lacking=lacking, limit=limit)
+        return Matcher(snapshots, folder, self._tolerance, keep=self._plan.save is not None)
 
     def time(self, snapshots: Snapshots, folder: Path) -> None:
         if not self._plan.speed or self.comparison.target.failure:
+            return
+        jobs = [job for job in self._jobs if isinstance(job, Job)]
+        if len(jobs) < len(self._jobs):
+            self._time_apart(jobs, folder)
             return
         self.update(timer=self._timer)
         results = self.comparison.reference, self.comparison.target
@@ -82,7 +97,7 @@ class Pair:
             for place, result in zip((snapshots.folder, folder), results, strict=True)
         ]
         try:
-            for measurement in measurements(self._jobs, self._timer, folder, self._watch, alone, self._plan.processes):
+            for measurement in measurements(jobs, self._timer, folder, self._watch, alone, self._plan.processes):
                 if not measurement.together and not self.comparison.measurements:
                     note = f"each side was timed in its own process: {self._why()}"
                     self.update(notes=(*self.comparison.notes, note))
@@ -91,17 +106,50 @@ class Pair:
             self.update(notes=(*self.comparison.notes, *timing_remarks(self.comparison)))
         except SideFailed as error:
             # Where it cannot be told who ended a process that holds both, the reference has at least run by itself.
-            name = "reference" if error.side == 0 else "target"
-            self.update(**{name: replace(getattr(self.comparison, name), failure=error.failure)})
+            self._failed("reference" if error.side == 0 else "target", error.failure)
+
+    def _time_apart(self, jobs: Sequence[Job], folder: Path) -> None:
+        """Compare the times of a side that was saved with those of the other, which is timed by itself."""
+        for name, side in zip(_SIDES, self._jobs, strict=True):
+            if isinstance(side, SavedSide) and side.untimed():
+                self.update(notes=(*self.comparison.notes, f"speed not measured: {side.untimed()}"))
+                if side.timing_failure is not None:
+                    self._failed(name, side.timing_failure)
+                return
+        self._compare_times()
+        for job in jobs:
+            name = _SIDES[self._jobs.index(job)]
+            self.update(timer=self._timer)
+            try:
+                for measurement in measurements(
+                    [job], self._timer, folder, self._watch, processes=self._plan.processes
+                ):
+                    result: Result = getattr(self.comparison, name)
+                    self.update(**{name: replace(result, timings=(*result.timings, measurement.clocks[0]))})
+                    self._compare_times()
+            except SideFailed as error:
+                self._failed(name, error.failure)
+
+    def _compare_times(self) -> None:
+        timings = self.comparison.reference.timings, self.comparison.target.timings
+        self.update(speedups=speedups_apart(*timings, unlike=speed_differs(self.comparison.comparability)))
+
+    def _failed(self, name: str, failure: Failure) -> None:
+        self.update(**{name: replace(getattr(self.comparison, name), failure=failure)})
 
     def _why(self) -> str:
-        if not one_runner(self._jobs):
+        if not one_runner([job for job in self._jobs if isinstance(job, Job)]):
             return "the sides name different runners"
         return "in one process a side gave other outputs than alone (modules of one name, or a global switch?)"
 
 
-def stages(job: Job, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], None]) -> Iterator[Result]:
+def stages(
+    job: AnySide, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], Any]
+) -> Iterator[Result]:
     """Run one side; give its result after every stage, and with the failure when there is one."""
+    if isinstance(job, SavedSide):
+        yield from job.stages(take)
+        return
     folder.mkdir(parents=True, exist_ok=True)
     result = Result(job.record())
     (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
@@ -116,13 +164,20 @@ def stages(job: Job, folder: Path, watch: Callable[[Event], None], take: Callabl
         yield replace(result, failure=error.failure)
 
 
-def _metrics(reference: Job, comparison: Comparison, tolerance: Tolerance) -> tuple[MetricReport, ...]:
-    """Let the reference's evaluator judge both sides' metrics; nothing is judged when a side has none."""
+def _metrics(sides: Sequence[AnySide], comparison: Comparison, tolerance: Tolerance) -> tuple[MetricReport, ...]:
+    """Let the reference's evaluator judge both sides' metrics; nothing is judged when a side has none.
+
+    That of a saved reference is not built: the target's judges in its place, or what it was known to allow.
+    """
     ours, theirs = comparison.reference.metrics, comparison.target.metrics
     if ours is None or theirs is None:
         return ()
+    judge = next((side for side in sides if isinstance(side, Job)), None)
+    if judge is None:
+        allowed = sides[0].allowed if isinstance(sides[0], SavedSide) else {}
+        return judge_metrics(ours, theirs, tolerance, allowed)
     try:
-        evaluator: Evaluator = reference.build("evaluator")["evaluator"]
+        evaluator: Evaluator = judge.build("evaluator")["evaluator"]
         return tuple(evaluator.compare(ours, theirs, tolerance))
     except Exception as error:
         # It is the user's code; what else was found stands.
@@ -149,6 +204,3 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     metrics = comparison.reference.metrics, comparison.target.metrics
     if not comparison.target.failure and metrics.count(None) == 1:
         yield f"only the {'target' if metrics[0] is None else 'reference'} has an evaluator: no metric was compared"
-    threads = [r.environment.get("threads") for r in (comparison.reference, comparison.target)]
-    if None not in threads and threads[0] != threads[1]:
-        yield f"threads differ: {threads[0]} and {threads[1]}"

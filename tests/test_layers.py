@@ -18,8 +18,8 @@ FLOORS = (
     "errors tree optional records settings findings",
     "config",
     "interfaces job result judge methods pick",
-    "worker side pool parts measure occupied speed compare data child serve environment",
-    "diff sweep pair plan checks matching snapshots timing remarks",
+    "worker side pool parts measure occupied speed compare plainfiles data child serve environment",
+    "diff sweep pair plan checks comparability matching saved snapshots timing remarks",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )
