@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-CHUNK = 65536
+CHUNK = 131072
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from libbench.compare.piece import Line
+
 Array = np.ndarray[Any, Any]
 
 
@@ -69,6 +71,11 @@ class Level:
         self.value = -math.inf
         self.rtol = 0.0
         self.atol = 0.0
+
+    @property
+    def line(self) -> Line | None:
+        """The level's rtol and atol; None when no level passes."""
+        return (self.rtol, self.atol) if self.value < math.inf else None
 
     def fail(self) -> None:
         """Take a pair that no level passes."""

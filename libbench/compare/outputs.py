@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from libbench.compare.chunks import CHUNK
+from libbench.compare.floats import Detail
 from libbench.compare.leaf import LeafComparison
 from libbench.compare.piece import Buffers
 from libbench.compare.structure import Node, Pairing
@@ -25,10 +26,18 @@ class OutputComparison:
 
     Args:
         tolerance: how closely to judge.
+        detail: how much to find out about floating values; what is not asked for is None in the report, and costs
+            nothing. "verdict" counts the mismatches, "level" adds t*, "grid" the tolerance grid, "full" all else.
+
+    Raises:
+        ValueError: `detail` is none of these.
     """
 
-    def __init__(self, tolerance: Tolerance | None = None) -> None:
+    def __init__(self, tolerance: Tolerance | None = None, *, detail: Detail = "full") -> None:
+        if detail not in get_args(Detail):
+            raise ValueError(f"detail must be one of {', '.join(get_args(Detail))}, got {detail!r}")
         self._tolerance = tolerance or Tolerance()
+        self._detail: Detail = detail
         self._buffers = Buffers(CHUNK)
         self._leaves: dict[Any, LeafComparison] = {}
         self._reasons: dict[str, None] = {}
@@ -55,7 +64,9 @@ class OutputComparison:
             key = path, _identity(left), _identity(right)
             leaf = self._leaves.get(key)
             if leaf is None:
-                leaf = self._leaves[key] = LeafComparison(path, left, right, self._tolerance, self._buffers)
+                leaf = self._leaves[key] = LeafComparison(
+                    path, left, right, self._tolerance, self._buffers, self._detail
+                )
             leaf.add(left, right, (_leaf(left, reference), _leaf(right, target)), indices)
         self._batches += 1
         self._samples += len(indices) if indices is not None else 0
@@ -85,15 +96,18 @@ class OutputComparison:
         return "same" if verdicts == {"same"} else "unjudged"
 
 
-def compare(reference: Any, target: Any, tolerance: Tolerance | None = None) -> OutputsReport:
+def compare(
+    reference: Any, target: Any, tolerance: Tolerance | None = None, *, detail: Detail = "full"
+) -> OutputsReport:
     """Compare what two models returned for the same inputs.
 
     Args:
         reference: any nesting of containers, tensors, arrays, numbers and strings.
         target: likewise.
         tolerance: how closely to judge.
+        detail: how much to find out, as `OutputComparison` has it.
     """
-    comparison = OutputComparison(tolerance)
+    comparison = OutputComparison(tolerance, detail=detail)
     comparison.add(snapshot(reference, copy=False), snapshot(target, copy=False))
     return comparison.report()
 

@@ -8,10 +8,12 @@ import numpy as np
 import torch
 
 Array = np.ndarray[Any, Any]
+Line = tuple[float, float]
+"""`(slope, offset)`: what `offset + slope * abs(reference)` allows, as rtol and atol do."""
 
+NORMAL = 1e-37
+"""Below it float32 may not have all its digits."""
 _STEEPEST = 1e30
-_TIES = 64
-_NORMAL = 1e-37
 
 
 class Buffers:
@@ -26,20 +28,20 @@ class Buffers:
         held = self._held.get((name, dtype))
         if held is None:
             held = self._held[name, dtype] = torch.empty(self._size, dtype=dtype)
-        return held[:size]
+        return held[:size] if size < self._size else held
 
 
 class Piece:
-    """Finite reference, target and their absolute difference, all in one dtype.
+    """Finite reference and target, and their difference, all in one dtype.
 
-    A line is `offset + slope * abs(reference)`. In the piece's own dtype a difference can be told to be above or
-    below a line except within a margin of a few roundings; what lies there is decided in float64.
+    In the piece's own dtype a difference can be told to be above or below a line except within a margin of a few
+    roundings; what lies there is decided in float64.
 
     Args:
         reference: flat, contiguous.
         target: likewise.
-        difference: absolute, as rounded to the dtype.
-        peak: its largest value, above 0.
+        difference: target minus reference as rounded to the dtype; loses its sign.
+        peak: its largest absolute value, above 0.
         buffers: where the steps put their results.
     """
 
@@ -57,37 +59,58 @@ class Piece:
         self._size: torch.Tensor | None = None
         self._margin = 4 * torch.finfo(reference.dtype).eps
         self._buffers = buffers
+        self._passed: list[Line] = []
 
-    def at_peak(self) -> Array:
-        """Give the first positions whose difference rounds to the largest."""
-        return np.flatnonzero(self._difference.numpy() >= self.peak)[:_TIES]
+    def passes(self, line: Line) -> bool:
+        """Tell whether all elements pass a line, as far as that follows from what is known; False knows nothing."""
+        slope, offset = line
+        peak = self.peak * (1 + self._margin)
+        if peak <= offset:
+            return True
+        for other, start in self._passed:
+            # At most the peak and at most the other line: the line has to lie above where these two cross.
+            if start <= offset and (other <= slope or offset + slope * ((peak - start) / other) >= peak):
+                return True
+        return False
 
-    def above(self, slope: float, offset: float) -> Array:
+    def remember(self, line: Line) -> None:
+        """Take it as known that all elements pass a line."""
+        self._passed.append(line)
+
+    def highest(self) -> Array:
+        """Give the positions whose difference rounds to the largest."""
+        return np.flatnonzero(self._absolute().numpy() >= self.peak)
+
+    def farthest(self, line: Line) -> int | None:
+        """Give the position that lies most above a line, near it perhaps below; None when all surely pass."""
+        low = 1 - self._margin
+        excess = self._excess(line[0] * low)
+        if torch.amax(excess).item() <= line[1] * low:
+            return None
+        return int(excess.numpy().argmax())
+
+    def above(self, line: Line) -> Array:
         """Give all positions whose difference may lie above a line, and no position far below it."""
-        offset *= 1 - self._margin
-        if self.peak <= offset:
-            return np.empty(0, dtype=np.int64)
-        excess = self._excess(slope * (1 - self._margin))
-        if torch.amax(excess).item() <= offset:
-            return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(excess.numpy() > offset)
+        low = 1 - self._margin
+        return np.flatnonzero(self._excess(line[0] * low).numpy() > line[1] * low)
 
     def failing(self, rtol: float, atol: float) -> Array | None:
-        """Give a mask of the elements that are not close, exactly; None when all are."""
+        """Give a mask of the elements that are not close, exactly; None when all are. It is valid until called again."""
+        if self.passes((rtol, atol)):
+            return None
         low, high = 1 - self._margin, 1 + self._margin
-        if self.peak <= atol * low:
-            return None
         excess = self._excess(rtol * low)
-        if atol >= _NORMAL and torch.amax(excess).item() <= atol * low:
+        if atol >= NORMAL and torch.amax(excess).item() <= atol * low:
             return None
-        possible = excess.numpy() > atol * low
-        certain = self._excess(rtol * high).numpy() > atol * high
-        if 0 < atol < _NORMAL or (atol == 0 and rtol > 0):  # differences without a full set of digits, too
-            coarse = self._difference.numpy() < _NORMAL
-            possible |= coarse & (self._difference.numpy() > 0)
+        possible = self._over("possible", excess, atol * low)
+        certain = self._over("certain", self._excess(rtol * high), atol * high)
+        if atol < NORMAL and max(rtol, atol) > 0:  # differences without a full set of digits, too
+            difference = self._absolute().numpy()
+            coarse = difference < NORMAL
+            possible |= coarse & (difference > 0)
             certain &= ~coarse
-        unsure = np.flatnonzero(possible & ~certain)
-        if len(unsure):
+        if np.count_nonzero(possible) > np.count_nonzero(certain):
+            unsure = np.flatnonzero(possible & ~certain)
             difference, reference = self.gather(unsure)
             certain[unsure] = ~(difference <= atol + rtol * reference)
         return certain
@@ -97,9 +120,20 @@ class Piece:
         reference, target = (side.numpy()[positions].astype(np.float64) for side in self._sides)
         return np.abs(target - reference), np.abs(reference)
 
-    def _excess(self, slope: float) -> torch.Tensor:
+    def _absolute(self) -> torch.Tensor:
         if self._size is None:
+            self._difference.abs_()
             self._size = self._buffers.get("size", self._difference.dtype, self._difference.numel())
             torch.abs(self._sides[0], out=self._size)
-        out = self._buffers.get("excess", self._difference.dtype, self._difference.numel())
-        return torch.sub(self._difference, self._size, alpha=min(slope, _STEEPEST), out=out)
+        return self._difference
+
+    def _excess(self, slope: float) -> torch.Tensor:
+        difference = self._absolute()
+        assert self._size is not None
+        out = self._buffers.get("excess", difference.dtype, difference.numel())
+        return torch.sub(difference, self._size, alpha=min(slope, _STEEPEST), out=out)
+
+    def _over(self, name: str, values: torch.Tensor, bar: float) -> Array:
+        """Give a mask; numpy compares several times as fast as torch does."""
+        mask: Array = self._buffers.get(name, torch.bool, values.numel()).numpy()
+        return np.greater(values.numpy(), bar, out=mask)

@@ -13,6 +13,7 @@ from libbench.compare.piece import Buffers
 Array = np.ndarray[Any, Any]
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+_UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 _SAMPLED = 512
 _EVERY = 4
 _KEPT = 1 << 15
@@ -39,19 +40,27 @@ class Ulps:
         self._samples: list[Array] = []
         self._count = 0
 
-    def add(self, reference: torch.Tensor, target: torch.Tensor) -> None:
-        """Take flat, contiguous pairs of finite values, at most one piece and at least one pair."""
+    def add(
+        self, reference: torch.Tensor, target: torch.Tensor, finite: Array | None = None, *, equal: bool = False
+    ) -> None:
+        """Take flat, contiguous pairs of finite values, at most one piece and at least one pair.
+
+        Args:
+            reference: values of the dtype.
+            target: likewise.
+            finite: which of them count; the others are zero on both sides. None counts all.
+            equal: all are known to agree.
+        """
         ints = reference.view(self._integer), target.view(self._integer)
-        size = reference.numel()
-        apart = torch.sub(*ints, out=self._buffers.get("ulps", self._integer, size))
-        low, high = torch.aminmax(apart)
-        farthest = max(-low.item(), high.item())
-        if farthest >= self._sure:
-            farthest = self._far(apart.numpy(), ints[0].numpy(), ints[1].numpy())
-        self.largest = max(self.largest, int(farthest))
+        if not equal:
+            self._measure(*ints)
         if self._pieces % _EVERY == 0:
-            step = max(1, size // _SAMPLED)
-            self._sample(distance(ints[0].numpy()[::step], ints[1].numpy()[::step]))
+            # An odd step goes through all columns of a matrix.
+            step = max(1, reference.numel() // _SAMPLED) | 1
+            bits = [side.numpy()[::step] for side in ints]
+            if finite is not None:
+                bits = [side[finite[::step]] for side in bits]
+            self._sample(distance(*bits))
         self._pieces += 1
 
     def quantiles(self, *shares: float) -> tuple[float | None, ...]:
@@ -61,11 +70,20 @@ class Ulps:
         ordered = np.sort(np.concatenate(self._samples))
         return tuple(float(ordered[int(share * (len(ordered) - 1))]) for share in shares)
 
-    def _far(self, apart: Array, reference: Array, target: Array) -> int:
-        unsure = (apart >= self._sure) | (apart <= -self._sure)
-        farthest = int(distance(reference[unsure], target[unsure]).max())
-        apart[unsure] = 0
-        return max(farthest, int(apart.max()), -int(apart.min()))
+    def _measure(self, reference: torch.Tensor, target: torch.Tensor) -> None:
+        apart = torch.sub(target, reference, out=self._buffers.get("ulps", self._integer, reference.numel()))
+        low, high = torch.aminmax(apart)
+        farthest = max(-low.item(), high.item())
+        if farthest > self._sure:
+            sides, values = (reference.numpy(), target.numpy()), apart.numpy()
+            # Between minus the sure distance and the sure distance: one comparison of unsigned numbers.
+            unsure = np.flatnonzero(np.add(values, self._sure, out=values).view(_UNSIGNED[values.itemsize])  > 2 * self._sure)
+            farthest = int(distance(*(side[unsure] for side in sides)).max())
+            if self.largest < self._sure and farthest < self._sure:
+                values[unsure] = self._sure
+                values -= self._sure
+                farthest = max(farthest, int(values.max()), -int(values.min()))
+        self.largest = max(self.largest, int(farthest))
 
     def _sample(self, distances: Array) -> None:
         taken = distances[:: self._stride]
