@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 
+import numpy as np
 import torch
 
 from libbench.compare.chunks import Place, pieces
@@ -101,8 +102,9 @@ def _add_floats(statistics: FloatStatistics, reference: torch.Tensor, target: to
         return
     statistics.settle()
     before = statistics.differing
-    for start, r, t in pieces(reference, target):
-        statistics.add(r, t, start, place)
+    with np.errstate(all="ignore"):
+        for start, r, t in pieces(reference, target):
+            statistics.add(r, t, start, place)
     if statistics.ranking and length:
         statistics.ranking.add(reference, target, equal=statistics.differing == before)
 

@@ -33,6 +33,7 @@ _SMALL = 2048
 _HUGE = 1e30
 _LEAST = 1e-30  # differences that are all below it go through float64
 _STEPS = 8
+_SLICE = 32768
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class FloatStatistics:
         self._length = 0
 
     def add(self, reference: torch.Tensor, target: torch.Tensor, start: int, place: Place) -> None:
-        """Take one piece of both sides.
+        """Take one piece of both sides, with NumPy's warnings about floats turned off.
 
         Args:
             reference: flat, contiguous; real values of any dtype that float64 holds.
@@ -94,14 +95,17 @@ class FloatStatistics:
             place: says positions in this batch.
         """
         self._place = place
-        if self.extremes:
-            self.extremes.begin(reference, target, start, place)
         self.elements += reference.numel() // self.rule.parts
-        with np.errstate(all="ignore"):
-            if reference.numel() > _SMALL and max(self.rule.rtol, self.rule.atol) < _HUGE:
-                if self._cheap(reference, target, start):
-                    return
-            self._careful(reference, target, start)
+        if reference.numel() > _SMALL and max(self.rule.rtol, self.rule.atol) < _HUGE:
+            if self.extremes:
+                self.extremes.begin(reference, target, start, place)
+            if self._cheap(reference, target, start):
+                return
+        for at in range(0, reference.numel(), _SLICE):  # whose steps take more memory
+            inner = slice(at, at + _SLICE)
+            if self.extremes:
+                self.extremes.begin(reference[inner], target[inner], start + at, place)
+            self._careful(reference[inner], target[inner], start + at)
 
     def wait(self, reference: torch.Tensor, target: torch.Tensor, length: int, place: Place) -> None:
         """Take a small leaf of one batch, to be looked at with others.
@@ -123,7 +127,8 @@ class FloatStatistics:
         joined = self._pending.take()
         if joined is not None:
             before = self.differing
-            self.add(joined[0], joined[1], 0, joined[2])
+            with np.errstate(all="ignore"):
+                self.add(joined[0], joined[1], 0, joined[2])
             if self.ranking and self._length:
                 sides = [side.view(-1, self._length) for side in joined[:2]]
                 self.ranking.add(*sides, equal=self.differing == before)
@@ -141,8 +146,8 @@ class FloatStatistics:
             peak = _peak(d.masked_fill_(away, 0.0))
             if peak < math.inf:
                 alone = self._take_odd(r.numpy(), t.numpy(), finite)
-                r, t = r.masked_fill(away, 0.0), t.masked_fill(away, 0.0)
                 reference, target = reference.masked_fill(away, 0.0), target.masked_fill(away, 0.0)
+                r, t = self._upcast("r", reference, dtype), self._upcast("t", target, dtype)
         if not (peak == 0 or _LEAST < peak < math.inf):
             return False
         count = size if finite is None else int(np.count_nonzero(finite))
@@ -175,8 +180,12 @@ class FloatStatistics:
             piece.remember(self.extremes.passed)
             # A difference of less than half of the reference is exact (Sterbenz): only others hide more than they show.
             exact = self.extremes.steepest < 0.5
-            if piece.peak > self.extremes.largest or (not exact and piece.peak * (1 + 1e-6) > self.extremes.largest):
+            if piece.peak > self.extremes.largest:
                 self._candidates(piece, piece.highest()[: 1 if exact else None])
+            elif not exact and piece.peak * (1 + 1e-6) > self.extremes.largest:
+                ties = piece.highest()
+                if piece.gather(ties)[0].max() > self.extremes.largest:
+                    self._candidates(piece, ties)
         for bound in self._bounds:
             self._raise(bound, piece)
         return piece.failing(self.rule.rtol, self.rule.atol)
@@ -260,6 +269,8 @@ class FloatStatistics:
         return alone
 
     def _coarse(self, reference: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        if reference.dtype is target.dtype is self.rule.ulp:
+            return reference, target
         return reference.to(self.rule.ulp), target.to(self.rule.ulp)
 
 

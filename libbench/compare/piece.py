@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ Line = tuple[float, float]
 NORMAL = 1e-37
 """Below it float32 may not have all its digits."""
 _STEEPEST = 1e30
+_MARGINS = {dtype: 4 * torch.finfo(dtype).eps for dtype in (torch.float32, torch.float64)}
+_NARROW = 1e-3
 
 
 class Buffers:
@@ -21,14 +24,21 @@ class Buffers:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._held: dict[tuple[str, torch.dtype], torch.Tensor] = {}
+        self._held: dict[tuple[str, torch.dtype], tuple[torch.Tensor, Array]] = {}
 
     def get(self, name: str, dtype: torch.dtype, size: int) -> torch.Tensor:
         """Give a flat tensor with any content, valid until the same name is asked for again."""
-        held = self._held.get((name, dtype))
-        if held is None:
-            held = self._held[name, dtype] = torch.empty(self._size, dtype=dtype)
-        return held[:size] if size < self._size else held
+        held = self._held.get((name, dtype)) or self._make(name, dtype)
+        return held[0][:size] if size < self._size else held[0]
+
+    def array(self, name: str, dtype: torch.dtype, size: int) -> Array:
+        """Give the same memory as an array."""
+        held = self._held.get((name, dtype)) or self._make(name, dtype)
+        return held[1][:size]
+
+    def _make(self, name: str, dtype: torch.dtype) -> tuple[torch.Tensor, Array]:
+        tensor = torch.empty(self._size, dtype=dtype)
+        return self._held.setdefault((name, dtype), (tensor, tensor.numpy()))
 
 
 class Piece:
@@ -56,8 +66,9 @@ class Piece:
         self.peak = peak
         self._sides = reference, target
         self._difference = difference
-        self._size: torch.Tensor | None = None
-        self._margin = 4 * torch.finfo(reference.dtype).eps
+        self._size, self._out = (buffers.get(name, reference.dtype, reference.numel()) for name in ("size", "excess"))
+        self._settled = False
+        self._margin = _MARGINS[reference.dtype]
         self._buffers = buffers
         self._passed: list[Line] = []
 
@@ -67,6 +78,8 @@ class Piece:
         peak = self.peak * (1 + self._margin)
         if peak <= offset:
             return True
+        if peak == math.inf:
+            return False
         for other, start in self._passed:
             # At most the peak and at most the other line: the line has to lie above where these two cross.
             if start <= offset and (other <= slope or offset + slope * ((peak - start) / other) >= peak):
@@ -79,7 +92,7 @@ class Piece:
 
     def highest(self) -> Array:
         """Give the positions whose difference rounds to the largest."""
-        return np.flatnonzero(self._absolute().numpy() >= self.peak)
+        return np.flatnonzero(np.equal(self._absolute().numpy(), self.peak, out=self._mask("possible")))
 
     def farthest(self, line: Line) -> int | None:
         """Give the position that lies most above a line, near it perhaps below; None when all surely pass."""
@@ -92,24 +105,28 @@ class Piece:
     def above(self, line: Line) -> Array:
         """Give all positions whose difference may lie above a line, and no position far below it."""
         low = 1 - self._margin
-        return np.flatnonzero(self._excess(line[0] * low).numpy() > line[1] * low)
+        return np.flatnonzero(self._over("possible", self._excess(line[0] * low), line[1] * low))
 
     def failing(self, rtol: float, atol: float) -> Array | None:
         """Give a mask of the elements that are not close, exactly; None when all are. It is valid until called again."""
         if self.passes((rtol, atol)):
             return None
         low, high = 1 - self._margin, 1 + self._margin
-        excess = self._excess(rtol * low)
-        if atol >= NORMAL and torch.amax(excess).item() <= atol * low:
-            return None
-        possible = self._over("possible", excess, atol * low)
-        certain = self._over("certain", self._excess(rtol * high), atol * high)
+        absolute, size = self._absolute(), self._size
+        spread = self._margin * (atol + 2 * rtol * torch.amax(size).item())
+        if spread <= _NARROW * atol:  # no rounding moves a difference near the line further than this
+            excess = self._excess(rtol)
+            possible = self._over("possible", excess, atol - spread)
+            certain = self._over("certain", excess, atol + spread)
+        else:
+            possible = self._over("possible", self._excess(rtol * low), atol * low)
+            certain = self._over("certain", self._excess(rtol * high), atol * high)
         if atol < NORMAL and max(rtol, atol) > 0:  # differences without a full set of digits, too
-            difference = self._absolute().numpy()
-            coarse = difference < NORMAL
-            possible |= coarse & (difference > 0)
+            coarse = absolute.numpy() < NORMAL
+            possible |= coarse & (absolute.numpy() > 0)
             certain &= ~coarse
-        if np.count_nonzero(possible) > np.count_nonzero(certain):
+        count = np.count_nonzero(certain)
+        if np.count_nonzero(possible) > count:
             unsure = np.flatnonzero(possible & ~certain)
             difference, reference = self.gather(unsure)
             certain[unsure] = ~(difference <= atol + rtol * reference)
@@ -121,19 +138,19 @@ class Piece:
         return np.abs(target - reference), np.abs(reference)
 
     def _absolute(self) -> torch.Tensor:
-        if self._size is None:
+        if not self._settled:
+            self._settled = True
             self._difference.abs_()
-            self._size = self._buffers.get("size", self._difference.dtype, self._difference.numel())
             torch.abs(self._sides[0], out=self._size)
         return self._difference
 
     def _excess(self, slope: float) -> torch.Tensor:
         difference = self._absolute()
-        assert self._size is not None
-        out = self._buffers.get("excess", difference.dtype, difference.numel())
-        return torch.sub(difference, self._size, alpha=min(slope, _STEEPEST), out=out)
+        return torch.sub(difference, self._size, alpha=min(slope, _STEEPEST), out=self._out)
 
     def _over(self, name: str, values: torch.Tensor, bar: float) -> Array:
         """Give a mask; numpy compares several times as fast as torch does."""
-        mask: Array = self._buffers.get(name, torch.bool, values.numel()).numpy()
-        return np.greater(values.numpy(), bar, out=mask)
+        return np.greater(values.numpy(), bar, out=self._mask(name))
+
+    def _mask(self, name: str) -> Array:
+        return self._buffers.array(name, torch.bool, self._difference.numel())

@@ -13,6 +13,7 @@ from libbench.compare.piece import Buffers
 Array = np.ndarray[Any, Any]
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+_LEAST = {2: -(1 << 15), 4: -(1 << 31), 8: -(1 << 63)}
 _UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 _SAMPLED = 512
 _EVERY = 4
@@ -72,18 +73,24 @@ class Ulps:
 
     def _measure(self, reference: torch.Tensor, target: torch.Tensor) -> None:
         apart = torch.sub(target, reference, out=self._buffers.get("ulps", self._integer, reference.numel()))
-        low, high = torch.aminmax(apart)
-        farthest = max(-low.item(), high.item())
-        if farthest > self._sure:
-            sides, values = (reference.numpy(), target.numpy()), apart.numpy()
-            # Between minus the sure distance and the sure distance: one comparison of unsigned numbers.
-            unsure = np.flatnonzero(np.add(values, self._sure, out=values).view(_UNSIGNED[values.itemsize])  > 2 * self._sure)
-            farthest = int(distance(*(side[unsure] for side in sides)).max())
-            if self.largest < self._sure and farthest < self._sure:
-                values[unsure] = self._sure
-                values -= self._sure
-                farthest = max(farthest, int(values.max()), -int(values.min()))
-        self.largest = max(self.largest, int(farthest))
+        if self.largest <= self._sure:
+            low, high = torch.aminmax(apart)
+            farthest = max(-low.item(), high.item())
+            if farthest <= self._sure:
+                self.largest = max(self.largest, int(farthest))
+                return
+        values = apart.numpy()
+        # Between minus and plus the sure distance: one comparison of unsigned numbers.
+        shifted = np.add(values, self._sure, out=values).view(_UNSIGNED[values.itemsize])
+        mask = self._buffers.array("possible", torch.bool, len(values))
+        unsure = np.flatnonzero(np.greater(shifted, 2 * self._sure, out=mask))
+        if len(unsure):
+            farthest = int(distance(reference.numpy()[unsure], target.numpy()[unsure]).max())
+            self.largest = max(self.largest, farthest)
+        if self.largest <= self._sure:
+            values[unsure] = self._sure
+            values -= self._sure
+            self.largest = max(self.largest, int(values.max()), -int(values.min()))
 
     def _sample(self, distances: Array) -> None:
         taken = distances[:: self._stride]
@@ -117,6 +124,5 @@ def distance(reference: Array, target: Array) -> Array:
 def _ordered(bits: Array) -> Array:
     """Give int64 numbers in the order of the floats; both zeros are 0."""
     wide = bits.astype(np.int64)
-    magnitudes = wide & np.int64(np.iinfo(bits.dtype).max)
-    ordered: Array = np.where(wide < 0, -magnitudes, magnitudes)
+    ordered: Array = np.where(wide < 0, _LEAST[bits.itemsize] - wide, wide)
     return ordered
