@@ -90,22 +90,24 @@ def add_pair(
 
 def _add_floats(statistics: FloatStatistics, reference: torch.Tensor, target: torch.Tensor, place: Place) -> None:
     length = row_length(place.shape)
-    if reference.is_quantized:
-        reference, target = reference.dequantize(), target.dequantize()
+    if reference.is_quantized and "per_tensor" not in str(reference.qscheme()):
+        reference, target = reference.dequantize(), target.dequantize()  # pieces of channels are no tensors
     elif reference.layout is not torch.strided:
         reference, target, place = _stored(reference, target, place.indices)
         length = 0
     if reference.is_complex():
         reference, target = torch.view_as_real(reference), torch.view_as_real(target)
-    if reference.numel() <= SMALL:
+    if reference.numel() <= SMALL and not reference.is_quantized:
         statistics.wait(reference, target, length, place)
         return
     statistics.settle()
     before = statistics.differing
     with np.errstate(all="ignore"):
         for start, r, t in pieces(reference, target):
+            if r.is_quantized:
+                r, t = r.dequantize(), t.dequantize()
             statistics.add(r, t, start, place)
-    if statistics.ranking and length:
+    if statistics.ranking and length and not reference.is_quantized:
         statistics.ranking.add(reference, target, equal=statistics.differing == before)
 
 
@@ -157,6 +159,8 @@ def _stored(
     sides = [_as_coo(side) for side in (reference, target)]
     if not sides[0].sparse_dim() or 0 in reference.shape:
         return sides[0].to_dense(), sides[1].to_dense(), Place(tuple(reference.shape), indices)
+    if torch.equal(sides[0].indices(), sides[1].indices()):
+        return sides[0].values(), sides[1].values(), SparsePlace(tuple(reference.shape), indices, sides[0].indices())
     stored, inverse = torch.unique(torch.cat([side.indices() for side in sides], dim=1), dim=1, return_inverse=True)
     place = SparsePlace(tuple(reference.shape), indices, stored)
     count = sides[0].indices().shape[1]

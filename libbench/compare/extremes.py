@@ -48,7 +48,7 @@ class Extremes:
         """Say in which piece the next positions lie."""
         self._piece = reference, target, start, place
 
-    def take(self, differences: Array, references: Array, positions: Array) -> None:
+    def admit(self, differences: Array, references: Array, positions: Array) -> None:
         """Take absolute differences and absolute references, float64, at positions counted from the piece's start."""
         worst = int(differences.argmax())
         largest = float(differences[worst])

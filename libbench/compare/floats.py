@@ -31,7 +31,7 @@ Detail = Literal["verdict", "level", "grid", "full"]
 
 _SMALL = 2048
 _HUGE = 1e30
-_LEAST = 1e-30  # differences that are all below it go through float64
+_LEAST = {torch.float32: 1e-30, torch.float64: 1e-150}  # differences that are all below it need more care
 _STEPS = 8
 _SLICE = 32768
 
@@ -99,7 +99,10 @@ class FloatStatistics:
         if reference.numel() > _SMALL and max(self.rule.rtol, self.rule.atol) < _HUGE:
             if self.extremes:
                 self.extremes.begin(reference, target, start, place)
-            if self._cheap(reference, target, start):
+            narrow = _common(reference.dtype, target.dtype)
+            if self._cheap(reference, target, start, narrow):
+                return
+            if narrow is not torch.float64 and self._cheap(reference, target, start, torch.float64):
                 return
         for at in range(0, reference.numel(), _SLICE):  # whose steps take more memory
             inner = slice(at, at + _SLICE)
@@ -133,9 +136,9 @@ class FloatStatistics:
                 sides = [side.view(-1, self._length) for side in joined[:2]]
                 self.ranking.add(*sides, equal=self.differing == before)
 
-    def _cheap(self, reference: torch.Tensor, target: torch.Tensor, start: int) -> bool:
+    def _cheap(self, reference: torch.Tensor, target: torch.Tensor, start: int, dtype: torch.dtype) -> bool:
         """Take a piece by the cheap steps, or give False, with nothing taken, when they do not suffice."""
-        dtype, size = _common(reference.dtype, target.dtype), reference.numel()
+        size = reference.numel()
         r, t = self._upcast("r", reference, dtype), self._upcast("t", target, dtype)
         d = torch.sub(t, r, out=self._buffers.get("d", dtype, size))
         peak = _peak(d)
@@ -148,28 +151,29 @@ class FloatStatistics:
                 alone = self._take_odd(r.numpy(), t.numpy(), finite)
                 reference, target = reference.masked_fill(away, 0.0), target.masked_fill(away, 0.0)
                 r, t = self._upcast("r", reference, dtype), self._upcast("t", target, dtype)
-        if not (peak == 0 or _LEAST < peak < math.inf):
+        if not (peak == 0 or _LEAST[dtype] < peak < math.inf):
             return False
         count = size if finite is None else int(np.count_nonzero(finite))
-        self._measure(r, t, d if peak > 0 else None, count)
+        most = self._measure(r, t, d if peak > 0 else None, count)
         wrong = self._settle(Piece(r, t, d, peak, self._buffers)) if peak > 0 else None
         if peak == 0 and self.extremes and self.extremes.largest < 0 and count:
             first = np.array([0 if finite is None else int(finite.argmax())])
-            self.extremes.take(np.zeros(1), np.ones(1), first)
+            self.extremes.admit(np.zeros(1), np.ones(1), first)
         self._mismatch(wrong if alone is None else alone if wrong is None else wrong | alone, start)
         self.differing += peak > 0 or finite is not None
         if self.ulps is not None and count:
-            self.ulps.add(*self._coarse(reference, target), finite, equal=peak == 0)
+            self.ulps.add(*self._coarse(reference, target), finite, peak=peak, most=most)
         return True
 
     def _upcast(self, name: str, values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         return values if values.dtype == dtype else self._buffers.get(name, dtype, values.numel()).copy_(values)
 
-    def _measure(self, r: torch.Tensor, t: torch.Tensor, d: torch.Tensor | None, count: int) -> None:
-        if self.sums is not None and d is None:
+    def _measure(self, r: torch.Tensor, t: torch.Tensor, d: torch.Tensor | None, count: int) -> float:
+        if self.sums is not None and d is not None:
+            return self.sums.add(r, t, d, count)
+        if self.sums is not None:
             self.sums.add_equal(r, count)
-        elif self.sums is not None and d is not None:
-            self.sums.add(r, t, d, count)
+        return math.inf
 
     def _settle(self, piece: Piece) -> Array | None:
         """Take the extremes and levels of a piece that holds a difference; give a mask of its mismatches."""
@@ -194,22 +198,26 @@ class FloatStatistics:
         """Raise a bound until all of a piece passes it."""
         for _ in range(_STEPS):
             line = bound.line
-            if line is None:
-                return
-            if piece.passes(line):
+            if line is None or piece.passes(line):
                 break
             worst = piece.farthest(line)
             if worst is None:
                 break
             self._candidates(piece, np.array([worst]))
             if bound.line == line:  # it lies within the margin, as others may
-                self._candidates(piece, piece.above(line))
+                self._near(bound, piece)
                 break
         else:
-            if bound.line is not None:
-                self._candidates(piece, piece.above(bound.line))
+            self._near(bound, piece)
         if bound.line is not None and bound is not self.extremes:
             piece.remember(bound.line)
+
+    def _near(self, bound: Extremes | Level | Row, piece: Piece) -> None:
+        """Give a bound, and no other, all that may raise it; where many are as far, as with a sign turned, it is much."""
+        if bound.line is not None:
+            positions = piece.above(bound.line)
+            if len(positions):
+                bound.admit(*piece.gather(positions), positions)
 
     def _candidates(self, piece: Piece, positions: Array) -> None:
         if len(positions):
@@ -217,9 +225,9 @@ class FloatStatistics:
 
     def _take(self, differences: Array, references: Array, positions: Array) -> None:
         if self.extremes:
-            self.extremes.take(differences, references, positions)
+            self.extremes.admit(differences, references, positions)
         for bound in self._bounds:
-            bound.admit(differences, references)
+            bound.admit(differences, references, positions)
 
     def _mismatch(self, mask: Array | None, start: int) -> None:
         if mask is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,11 @@ def pair(dtype: torch.dtype, level: int) -> Line:
     return float(f"{10.0 ** (of.relative * level):.3g}"), float(f"{10.0 ** (of.absolute * level):.3g}")
 
 
+@cache
+def _pairs(dtype: torch.dtype) -> tuple[Line, ...]:
+    return tuple(pair(dtype, level) for level in LEVELS)
+
+
 class Row:
     """The smallest level of one dtype that all pairs so far pass; those above it pass, too, as both parts only grow.
 
@@ -43,7 +49,7 @@ class Row:
     """
 
     def __init__(self, dtype: torch.dtype) -> None:
-        self._pairs = [pair(dtype, level) for level in LEVELS]
+        self._pairs = _pairs(dtype)
         self._at = 0
         self.line: Line | None = self._pairs[0]
 
@@ -56,8 +62,14 @@ class Row:
         """Take a pair that no tolerance passes."""
         self.line = None
 
-    def admit(self, differences: Array, references: Array) -> None:
-        """Take pairs, at least one, of absolute difference and absolute reference, float64 without NaN."""
+    def admit(self, differences: Array, references: Array, positions: Array) -> None:
+        """Take pairs, at least one, of absolute difference and absolute reference, float64 without NaN.
+
+        Args:
+            differences: absolute.
+            references: absolute.
+            positions: of no interest here.
+        """
         worst = float(differences.max())
         while self.line is not None:
             rtol, atol = self.line

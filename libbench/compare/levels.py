@@ -81,10 +81,13 @@ class Level:
         """Take a pair that no level passes."""
         self.value = math.inf
 
-    def admit(self, differences: Array, references: Array) -> None:
-        """Raise the level until it passes pairs, at least one, of absolute difference and absolute reference.
+    def admit(self, differences: Array, references: Array, positions: Array) -> None:
+        """Raise the level until it passes pairs, at least one.
 
-        Both are float64, and neither is NaN.
+        Args:
+            differences: absolute, float64 without NaN.
+            references: likewise.
+            positions: of no interest here.
         """
         worst = int(differences.argmax())
         if not differences[worst] < math.inf:

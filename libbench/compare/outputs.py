@@ -15,6 +15,8 @@ from libbench.findings import LeafReport, OutputsReport, Verdict
 from libbench.settings import Tolerance
 from libbench.tree import Snapshot, snapshot
 
+Paired = tuple[LeafComparison, Node | None, Node | None]
+
 _MOST_REASONS = 200
 _RANK = {"different": 0, "unjudged": 1, "same": 2}
 
@@ -43,6 +45,8 @@ class OutputComparison:
         self._reasons: dict[str, None] = {}
         self._notes: dict[str, None] = {}
         self._skipped: dict[str, int] = {}
+        self._known: tuple[Node, Node] | None = None
+        self._pairs: Sequence[Paired] = ()
         self._batches = self._samples = 0
 
     def add(self, reference: Snapshot, target: Snapshot, indices: Sequence[int] | None = None) -> None:
@@ -54,10 +58,20 @@ class OutputComparison:
             indices: the dataset index of every sample. A leaf whose dimension 0 has as many entries is taken to be
                 by sample, and positions in it begin with the dataset index.
         """
-        pairing = Pairing(reference.structure, target.structure)
+        for leaf, left, right in self._paired((reference.structure, target.structure)):
+            leaf.add(left, right, (_leaf(left, reference), _leaf(right, target)), indices)
+        self._batches += 1
+        self._samples += len(indices) if indices is not None else 0
+
+    def _paired(self, structures: tuple[Node, Node]) -> Sequence[Paired]:
+        """Give what stands side by side; structures mostly stay the same from batch to batch."""
+        if structures == self._known:
+            return self._pairs
+        pairing = Pairing(*structures)
         for told, new in ((self._reasons, pairing.reasons), (self._notes, pairing.notes)):
             for text in new[: max(0, _MOST_REASONS - len(told))]:
                 told[text] = None
+        pairs = []
         for path, left, right in pairing.leaves:
             if _says_nothing(left, right):
                 continue
@@ -67,9 +81,9 @@ class OutputComparison:
                 leaf = self._leaves[key] = LeafComparison(
                     path, left, right, self._tolerance, self._buffers, self._detail
                 )
-            leaf.add(left, right, (_leaf(left, reference), _leaf(right, target)), indices)
-        self._batches += 1
-        self._samples += len(indices) if indices is not None else 0
+            pairs.append((leaf, left, right))
+        self._known, self._pairs = structures, pairs
+        return pairs
 
     def skip(self, reason: str) -> None:
         """Count a batch that is not compared."""

@@ -134,8 +134,12 @@ class Piece:
 
     def gather(self, positions: Array) -> tuple[Array, Array]:
         """Give the absolute differences and absolute references at some positions, in float64."""
-        reference, target = (side.numpy()[positions].astype(np.float64) for side in self._sides)
-        return np.abs(target - reference), np.abs(reference)
+        whole = len(positions) == self._difference.numel()
+        reference, target = (
+            (side.numpy() if whole else side.numpy()[positions]).astype(np.float64) for side in self._sides
+        )
+        np.subtract(target, reference, out=target)
+        return np.abs(target, out=target), np.abs(reference, out=reference)
 
     def _absolute(self) -> torch.Tensor:
         if not self._settled:

@@ -15,6 +15,8 @@ Array = np.ndarray[Any, Any]
 TOP = 5
 _ROWS = 65536  # of one batch, evenly spaced
 _TOP_ROWS = 1024  # likewise, for the five largest, which take ten times as long
+_FEW = 64  # so many rows are all looked at
+_WIDE = 512  # from here a partial sort is quicker than a partition
 
 
 def row_length(shape: Sequence[int]) -> int:
@@ -64,18 +66,18 @@ class Ranking:
         length = reference.shape[-1]
         count = reference.numel() // length
         if equal:
-            ranked = -(-count // -(-count // _ROWS))
+            ranked = _spaced(count, _ROWS)
             self.rows += ranked
             self._agreeing += ranked
             if length > TOP:
-                ranked = -(-count // -(-count // _TOP_ROWS))
+                ranked = _spaced(count, _top_rows(count))
                 self._top_rows += ranked
                 self._shared += TOP * ranked
             return
         for r, t in _rows(reference, target, _ROWS):
             self._add_first(r, t)
         if length > TOP:
-            for r, t in _rows(reference, target, _TOP_ROWS):
+            for r, t in _rows(reference, target, _top_rows(count)):
                 self._add_top(r, t)
 
     def _add_first(self, r: Array, t: Array) -> None:
@@ -93,14 +95,31 @@ class Ranking:
         self._agreeing += int(np.count_nonzero(agree & ranked))
 
     def _add_top(self, r: Array, t: Array) -> None:
-        last = r.shape[1] - TOP
-        # NaN sorts above all numbers, and compares as above none.
-        top = [side >= np.partition(side, last, axis=1)[:, last, None] for side in (r, t)]
+        top = [side >= _fifth(side) for side in (r, t)]
         ranked = ~np.isnan(r).any(axis=1)
         shared = np.minimum(np.count_nonzero(top[0] & top[1], axis=1), TOP)
         shared[np.isnan(t).any(axis=1)] = 0
         self._top_rows += int(np.count_nonzero(ranked))
         self._shared += int(shared[ranked].sum())
+
+
+def _fifth(scores: Array) -> Array:
+    """Give the fifth largest value of every row, as a column; NaN counts as largest of all."""
+    if scores.shape[1] < _WIDE:
+        return np.partition(scores, -TOP, axis=1)[:, -TOP, None]
+    fifth: Array = torch.topk(torch.from_numpy(scores), TOP, dim=1).values[:, -1:].numpy()
+    return fifth
+
+
+def _top_rows(count: int) -> int:
+    """Give how many of so many rows the five largest are looked at in."""
+    return min(_TOP_ROWS, max(count // 8, _FEW))
+
+
+def _spaced(count: int, most: int) -> int:
+    """Give how many rows are left when rows are evenly skipped until at most so many are."""
+    step = -(-count // most)
+    return -(-count // step)
 
 
 def _rows(reference: torch.Tensor, target: torch.Tensor, most: int) -> Any:

@@ -49,8 +49,12 @@ class Sums:
         self._other += power
         self._cross += power
 
-    def add(self, reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor, count: int) -> None:
-        """Take one piece in the dtype of the cheap steps, zero at all places that do not count."""
+    def add(self, reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor, count: int) -> float:
+        """Take one piece in the dtype of the cheap steps, zero at all places that do not count.
+
+        Returns:
+            What no absolute value of either side exceeds.
+        """
         power, error, other, cross = _products(reference, target, difference)
         if reference.dtype is torch.float32 and not (_TINY < min(power, error, other) and power + error + other < math.inf):
             wide = self._wide("r", reference), self._wide("t", target), self._wide("d", difference)
@@ -60,6 +64,7 @@ class Sums:
         self._error += error
         self._other += other
         self._cross += cross
+        return 1.01 * (math.sqrt(power) + math.sqrt(error))
 
     @property
     def rmse(self) -> float | None:
