@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import torch
 
-from libbench.compare.chunks import Place, pieces
+from libbench.compare.chunks import CHUNK, Place, pieces
 from libbench.compare.exact import ExactStatistics
 from libbench.compare.floats import Detail, FloatStatistics, Rule
 from libbench.compare.levels import family
@@ -103,7 +103,8 @@ def _add_floats(statistics: FloatStatistics, reference: torch.Tensor, target: to
     statistics.settle()
     before = statistics.differing
     with np.errstate(all="ignore"):
-        for start, r, t in pieces(reference, target):
+        wide = max(reference.dtype.itemsize, target.dtype.itemsize) > 4
+        for start, r, t in pieces(reference, target, CHUNK // 2 if wide else CHUNK):
             if r.is_quantized:
                 r, t = r.dequantize(), t.dequantize()
             statistics.add(r, t, start, place)
@@ -137,9 +138,7 @@ def _ulp_dtype(reference: torch.dtype, target: torch.dtype) -> torch.dtype | Non
     return next((dtype for dtype in _WITH_ULPS if dtype in real and all(d in _WITH_ULPS for d in real)), None)
 
 
-def _rule(
-    reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tolerance, detail: Detail
-) -> Rule:
+def _rule(reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tolerance, detail: Detail) -> Rule:
     rtol, atol = tolerance_for(path, reference, tolerance)
     return Rule(
         rtol=rtol,

@@ -20,7 +20,7 @@ from libbench.compare.grid import DTYPES, Row
 from libbench.compare.levels import Family, Level
 from libbench.compare.odd import Odd
 from libbench.compare.pending import Pending
-from libbench.compare.piece import Buffers, Piece
+from libbench.compare.piece import SLICE, Buffers, Piece
 from libbench.compare.ranking import Ranking
 from libbench.compare.sums import Sums
 from libbench.compare.ulps import Ulps
@@ -33,7 +33,6 @@ _SMALL = 2048
 _HUGE = 1e30
 _LEAST = {torch.float32: 1e-30, torch.float64: 1e-150}  # differences that are all below it need more care
 _STEPS = 8
-_SLICE = 32768
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,8 @@ class FloatStatistics:
                 return
             if narrow is not torch.float64 and self._cheap(reference, target, start, torch.float64):
                 return
-        for at in range(0, reference.numel(), _SLICE):  # whose steps take more memory
-            inner = slice(at, at + _SLICE)
+        for at in range(0, reference.numel(), SLICE):  # whose steps take more memory
+            inner = slice(at, at + SLICE)
             if self.extremes:
                 self.extremes.begin(reference[inner], target[inner], start + at, place)
             self._careful(reference[inner], target[inner], start + at)
@@ -188,8 +187,9 @@ class FloatStatistics:
                 self._candidates(piece, piece.highest()[: 1 if exact else None])
             elif not exact and piece.peak * (1 + 1e-6) > self.extremes.largest:
                 ties = piece.highest()
-                if piece.gather(ties)[0].max() > self.extremes.largest:
-                    self._candidates(piece, ties)
+                for at in range(0, len(ties), SLICE):
+                    if piece.gather(ties[at : at + SLICE])[0].max() > self.extremes.largest:
+                        self._candidates(piece, ties[at : at + SLICE])
         for bound in self._bounds:
             self._raise(bound, piece)
         return piece.failing(self.rule.rtol, self.rule.atol)
@@ -213,11 +213,12 @@ class FloatStatistics:
             piece.remember(bound.line)
 
     def _near(self, bound: Extremes | Level | Row, piece: Piece) -> None:
-        """Give a bound, and no other, all that may raise it; where many are as far, as with a sign turned, it is much."""
+        """Give a bound, and no other, all that may raise it, which is much where a sign is turned."""
         if bound.line is not None:
             positions = piece.above(bound.line)
-            if len(positions):
-                bound.admit(*piece.gather(positions), positions)
+            for at in range(0, len(positions), SLICE):
+                some = positions[at : at + SLICE]
+                bound.admit(*piece.gather(some), some)
 
     def _candidates(self, piece: Piece, positions: Array) -> None:
         if len(positions):

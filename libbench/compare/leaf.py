@@ -217,8 +217,13 @@ class LeafComparison:
 
     def _value_notes(self) -> list[str]:
         found = self._statistics
-        if found is None or found.mismatches or not found.elements:
+        if found is None or not found.elements:
             return []
+        if found.mismatches:
+            ranking = found.ranking if isinstance(found, FloatStatistics) else None
+            return (
+                [f"top-1 agrees in {ranking.agreeing:,} of {ranking.rows:,} rows"] if ranking and ranking.rows else []
+            )
         if isinstance(found, FloatStatistics) and found.odd.nans[0]:
             return [f"{found.odd.nans[0]:,} of {found.elements:,} values are NaN on both sides"]
         if _dtype_name(self._nodes[0]) == _dtype_name(self._nodes[1]):

@@ -12,6 +12,9 @@ Array = np.ndarray[Any, Any]
 Line = tuple[float, float]
 """`(slope, offset)`: what `offset + slope * abs(reference)` allows, as rtol and atol do."""
 
+SLICE = 8192
+"""So many values are taken at once where steps need memory of their own, which is then quick to get."""
+
 NORMAL = 1e-37
 """Below it float32 may not have all its digits."""
 _STEEPEST = 1e30
@@ -108,7 +111,7 @@ class Piece:
         return np.flatnonzero(self._over("possible", self._excess(line[0] * low), line[1] * low))
 
     def failing(self, rtol: float, atol: float) -> Array | None:
-        """Give a mask of the elements that are not close, exactly; None when all are. It is valid until called again."""
+        """Give a mask, valid until the next call, of the elements that are not close, exactly; None when all are."""
         if self.passes((rtol, atol)):
             return None
         low, high = 1 - self._margin, 1 + self._margin
@@ -134,10 +137,7 @@ class Piece:
 
     def gather(self, positions: Array) -> tuple[Array, Array]:
         """Give the absolute differences and absolute references at some positions, in float64."""
-        whole = len(positions) == self._difference.numel()
-        reference, target = (
-            (side.numpy() if whole else side.numpy()[positions]).astype(np.float64) for side in self._sides
-        )
+        reference, target = (side.numpy()[positions].astype(np.float64) for side in self._sides)
         np.subtract(target, reference, out=target)
         return np.abs(target, out=target), np.abs(reference, out=reference)
 

@@ -36,19 +36,20 @@ class Ranking:
     in the target alone is no agreement.
 
     Attributes:
-        rows: how many rows were ranked.
+        rows: how many rows were ranked: all up to 65,536 in a batch, else evenly spaced ones.
+        agreeing: how many of them agree about the largest value.
     """
 
     def __init__(self) -> None:
         self.rows = 0
-        self._agreeing = 0
+        self.agreeing = 0
         self._top_rows = 0
         self._shared = 0
 
     @property
     def top1(self) -> float | None:
         """The share of rows whose largest value agrees; None without rows."""
-        return self._agreeing / self.rows if self.rows else None
+        return self.agreeing / self.rows if self.rows else None
 
     @property
     def top5(self) -> float | None:
@@ -68,7 +69,7 @@ class Ranking:
         if equal:
             ranked = _spaced(count, _ROWS)
             self.rows += ranked
-            self._agreeing += ranked
+            self.agreeing += ranked
             if length > TOP:
                 ranked = _spaced(count, _top_rows(count))
                 self._top_rows += ranked
@@ -92,7 +93,7 @@ class Ranking:
             largest = (r[rest] == best[0][rest, None]) & (t[rest] == best[1][rest, None])
             agree[rest] = largest.any(axis=1)
         self.rows += int(np.count_nonzero(ranked))
-        self._agreeing += int(np.count_nonzero(agree & ranked))
+        self.agreeing += int(np.count_nonzero(agree & ranked))
 
     def _add_top(self, r: Array, t: Array) -> None:
         top = [side >= _fifth(side) for side in (r, t)]

@@ -56,7 +56,9 @@ class Sums:
             What no absolute value of either side exceeds.
         """
         power, error, other, cross = _products(reference, target, difference)
-        if reference.dtype is torch.float32 and not (_TINY < min(power, error, other) and power + error + other < math.inf):
+        if reference.dtype is torch.float32 and not (
+            min(power, error, other) > _TINY and power + error + other < math.inf
+        ):
             wide = self._wide("r", reference), self._wide("t", target), self._wide("d", difference)
             power, error, other, cross = _products(*wide)
         self._count += count

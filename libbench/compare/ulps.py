@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from libbench.compare.piece import Buffers
+from libbench.compare.piece import SLICE, Buffers
 
 Array = np.ndarray[Any, Any]
 
@@ -88,7 +88,10 @@ class Ulps:
         the sum of their ranks. The sum of their bits is half of the integers more; that of others is less.
         """
         half = 1 << (8 * self._dtype.itemsize - 1)
-        if self.largest <= self._sure or torch.tensor(most, dtype=self._dtype).view(self._integer).item() >= self.largest:
+        if (
+            self.largest <= self._sure
+            or torch.tensor(most, dtype=self._dtype).view(self._integer).item() >= self.largest
+        ):
             return False
         total = torch.add(target, reference, out=self._buffers.get("ulps", self._integer, reference.numel())).numpy()
         return int(total.view(_UNSIGNED[total.itemsize]).max()) <= self.largest + half
@@ -106,9 +109,9 @@ class Ulps:
         shifted = np.add(values, self._sure, out=values).view(_UNSIGNED[values.itemsize])
         mask = self._buffers.array("possible", torch.bool, len(values))
         unsure = np.flatnonzero(np.greater(shifted, 2 * self._sure, out=mask))
-        if len(unsure):
-            farthest = int(distance(reference.numpy()[unsure], target.numpy()[unsure]).max())
-            self.largest = max(self.largest, farthest)
+        for at in range(0, len(unsure), SLICE):
+            some = unsure[at : at + SLICE]
+            self.largest = max(self.largest, int(distance(reference.numpy()[some], target.numpy()[some]).max()))
         if self.largest <= self._sure:
             values[unsure] = self._sure
             values -= self._sure
