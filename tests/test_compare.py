@@ -185,9 +185,10 @@ def test_ulps_of_the_widest_distance_do_not_wrap_around():
     assert only_leaf(x(-most, dtype=torch.float64), x(most, dtype=torch.float64)).ulp_max == 2 * 0x7FEFFFFFFFFFFFFF
 
 
+@pytest.mark.parametrize("detail", ["verdict", "level", "grid", "full"])
 @pytest.mark.parametrize("other", [torch.float32, torch.float64, torch.bfloat16])
-def test_another_dtype_is_different_and_its_values_are_reported_as_equal(other):
-    leaf = only_leaf(x(1, dtype=torch.float16), x(1, dtype=other))
+def test_another_dtype_is_different_and_its_values_are_reported_as_equal(other, detail):
+    (leaf,) = compare(x(1, dtype=torch.float16), x(1, dtype=other), detail=detail).leaves
 
     assert leaf.verdict == "different"
     assert leaf.dtypes == ("float16", str(other).removeprefix("torch."))

@@ -12,11 +12,12 @@ import torch
 
 from libbench.compare.chunks import CHUNK, Place, pieces
 from libbench.compare.exact import ExactStatistics
-from libbench.compare.floats import Detail, FloatStatistics, Rule
+from libbench.compare.floats import FloatStatistics
 from libbench.compare.levels import family
 from libbench.compare.pending import SMALL
 from libbench.compare.piece import Buffers
 from libbench.compare.ranking import row_length
+from libbench.compare.rule import Detail, Rule
 from libbench.settings import Tolerance
 
 Statistics = FloatStatistics | ExactStatistics
@@ -101,7 +102,7 @@ def _add_floats(statistics: FloatStatistics, reference: torch.Tensor, target: to
         statistics.wait(reference, target, length, place)
         return
     statistics.settle()
-    before = statistics.differing
+    before = statistics.state
     with np.errstate(all="ignore"):
         wide = max(reference.dtype.itemsize, target.dtype.itemsize) > 4
         for start, r, t in pieces(reference, target, CHUNK // 2 if wide else CHUNK):
@@ -109,7 +110,7 @@ def _add_floats(statistics: FloatStatistics, reference: torch.Tensor, target: to
                 r, t = r.dequantize(), t.dequantize()
             statistics.add(r, t, start, place)
     if statistics.ranking and length and not reference.is_quantized:
-        statistics.ranking.add(reference, target, equal=statistics.differing == before)
+        statistics.ranking.add(reference, target, equal=statistics.state == before)
 
 
 def tolerance_for(path: str, dtype: torch.dtype, tolerance: Tolerance) -> tuple[float, float]:

@@ -8,8 +8,7 @@ in float64.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,45 +16,20 @@ import torch
 from libbench.compare.chunks import Place
 from libbench.compare.extremes import Extremes
 from libbench.compare.grid import DTYPES, Row
-from libbench.compare.levels import Family, Level
+from libbench.compare.levels import Level
 from libbench.compare.odd import Odd
 from libbench.compare.pending import Pending
 from libbench.compare.piece import SLICE, Buffers, Piece
 from libbench.compare.ranking import Ranking
+from libbench.compare.rule import Rule
 from libbench.compare.sums import Sums
 from libbench.compare.ulps import Ulps
 
 Array = np.ndarray[Any, Any]
-Detail = Literal["verdict", "level", "grid", "full"]
-"""How much is asked: mismatches alone; t*, too; the tolerance grid, too; every statistic."""
-
 _SMALL = 2048
 _HUGE = 1e30
 _LEAST = {torch.float32: 1e-30, torch.float64: 1e-150}  # differences that are all below it need more care
 _STEPS = 8
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How floating values are judged.
-
-    Attributes:
-        rtol: at least 0.
-        atol: at least 0.
-        nan_agrees: whether NaN agrees with NaN at the same place.
-        family: what levels mean for these values.
-        parts: 2 when real and imaginary parts alternate, else 1.
-        ulp: the dtype in which distances are counted; None counts none.
-        detail: how much is asked.
-    """
-
-    rtol: float
-    atol: float
-    nan_agrees: bool
-    family: Family
-    parts: int = 1
-    ulp: torch.dtype | None = None
-    detail: Detail = "full"
 
 
 class FloatStatistics:
@@ -67,7 +41,7 @@ class FloatStatistics:
     def __init__(self, rule: Rule, buffers: Buffers) -> None:
         self.rule = rule
         self.elements = 0
-        self.differing = 0  # pieces that are not equal
+        self.differing = 0  # pieces with a difference
         self.mismatches = 0
         self.first_mismatch: tuple[int, ...] | None = None
         full, levels = rule.detail == "full", rule.family.relative is not None
@@ -79,10 +53,11 @@ class FloatStatistics:
         self.ulps = Ulps(rule.ulp, buffers) if full and rule.ulp is not None else None
         self.ranking = Ranking() if full and rule.parts == 1 else None
         self._pending = Pending(rule.parts)
-        self._bounds = [*([self.level] if self.level else []), *(self.grid or {}).values()]
+        self._bounds: list[Level | Row] = [*([self.level] if self.level else []), *(self.grid or {}).values()]
         self._buffers = buffers
         self._place = Place(())
         self._length = 0
+        self._alike = False
 
     def add(self, reference: torch.Tensor, target: torch.Tensor, start: int, place: Place) -> None:
         """Take one piece of both sides, with NumPy's warnings about floats turned off.
@@ -124,16 +99,21 @@ class FloatStatistics:
         if self._pending.add(reference, target, place):
             self.settle()
 
+    @property
+    def state(self) -> tuple[int, int]:
+        """What stays the same as long as both sides are equal and hold no NaN."""
+        return self.differing, self.odd.nans[0]
+
     def settle(self) -> None:
         """Look at what waits."""
         joined = self._pending.take()
         if joined is not None:
-            before = self.differing
+            before = self.state
             with np.errstate(all="ignore"):
                 self.add(joined[0], joined[1], 0, joined[2])
             if self.ranking and self._length:
                 sides = [side.view(-1, self._length) for side in joined[:2]]
-                self.ranking.add(*sides, equal=self.differing == before)
+                self.ranking.add(*sides, equal=self.state == before)
 
     def _cheap(self, reference: torch.Tensor, target: torch.Tensor, start: int, dtype: torch.dtype) -> bool:
         """Take a piece by the cheap steps, or give False, with nothing taken, when they do not suffice."""
@@ -154,14 +134,14 @@ class FloatStatistics:
             return False
         count = size if finite is None else int(np.count_nonzero(finite))
         most = self._measure(r, t, d if peak > 0 else None, count)
+        if self.ulps is not None and count:
+            self.ulps.add(*self._coarse(reference, target), finite, peak=peak, most=most)
         wrong = self._settle(Piece(r, t, d, peak, self._buffers)) if peak > 0 else None
         if peak == 0 and self.extremes and self.extremes.largest < 0 and count:
             first = np.array([0 if finite is None else int(finite.argmax())])
             self.extremes.admit(np.zeros(1), np.ones(1), first)
         self._mismatch(wrong if alone is None else alone if wrong is None else wrong | alone, start)
-        self.differing += peak > 0 or finite is not None
-        if self.ulps is not None and count:
-            self.ulps.add(*self._coarse(reference, target), finite, peak=peak, most=most)
+        self.differing += peak > 0 or (alone is not None and bool(alone.any()))
         return True
 
     def _upcast(self, name: str, values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
@@ -181,8 +161,8 @@ class FloatStatistics:
                 self._candidates(piece, piece.highest()[:1])
             self._raise(self.extremes, piece)
             piece.remember(self.extremes.passed)
-            # A difference of less than half of the reference is exact (Sterbenz): only others hide more than they show.
-            exact = self.extremes.steepest < 0.5
+            # The difference of numbers within a factor of two is exact (Sterbenz): only others hide what they are.
+            exact = self.extremes.steepest < 0.5 or (self.ulps is not None and self._alike and self.ulps.within_two)
             if piece.peak > self.extremes.largest:
                 self._candidates(piece, piece.highest()[: 1 if exact else None])
             elif not exact and piece.peak * (1 + 1e-6) > self.extremes.largest:
@@ -255,13 +235,13 @@ class FloatStatistics:
         if self.sums is not None:
             self.sums.add_exactly(r, t, d, count)
         np.abs(d, out=d)
-        self.differing += finite is not None or bool(d.any())
+        self.differing += bool(d.any()) or (alone is not None and bool(alone.any()))
         size = np.abs(r)
         wrong = ~((d < math.inf) & (d <= self.rule.atol + self.rule.rtol * size) | (r == t))
         self._mismatch(wrong if alone is None else wrong | alone, start)
         if count and finite is None:
             self._take(d, size, np.arange(len(r)))
-        elif count:
+        elif count and finite is not None:
             self._take(d[finite], size[finite], np.flatnonzero(finite))
         if self.ulps is not None and count:
             if finite is not None:
@@ -278,7 +258,8 @@ class FloatStatistics:
         return alone
 
     def _coarse(self, reference: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        if reference.dtype is target.dtype is self.rule.ulp:
+        self._alike = reference.dtype is target.dtype is self.rule.ulp
+        if self._alike:
             return reference, target
         return reference.to(self.rule.ulp), target.to(self.rule.ulp)
 

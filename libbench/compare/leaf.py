@@ -8,9 +8,10 @@ from typing import Any
 import torch
 
 from libbench.compare.arrays import Statistics, add_pair, statistics_for
-from libbench.compare.floats import Detail, FloatStatistics
+from libbench.compare.floats import FloatStatistics
 from libbench.compare.levels import family
 from libbench.compare.piece import Buffers
+from libbench.compare.rule import Detail
 from libbench.compare.scalars import WholeStatistics, as_tensor, whole
 from libbench.compare.structure import Node, say
 from libbench.findings import LeafReport, Verdict
@@ -228,8 +229,10 @@ class LeafComparison:
             return [f"{found.odd.nans[0]:,} of {found.elements:,} values are NaN on both sides"]
         if _dtype_name(self._nodes[0]) == _dtype_name(self._nodes[1]):
             return []
-        largest = (found.extremes if isinstance(found, FloatStatistics) else found).max_abs
-        equal = largest is None or largest.value == 0
+        if isinstance(found, FloatStatistics):
+            equal = not found.differing
+        else:
+            equal = found.max_abs is None or found.max_abs.value == 0
         return ["the values are equal" if equal else "the values are within tolerance"]
 
     def _grid(self, floats: FloatStatistics | None) -> dict[str, int | None] | None:

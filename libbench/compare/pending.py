@@ -62,5 +62,9 @@ class Pending:
         starts = [0]
         for reference, _, _ in held:
             starts.append(starts[-1] + reference.numel() // self._parts)
-        sides = [torch.cat([entry[side].reshape(-1) for entry in held]) for side in (0, 1)]
-        return sides[0], sides[1], JoinedPlace((), None, tuple(place for _, _, place in held), tuple(starts))
+        references, targets = (torch.cat([side.reshape(-1) for side in sides]) for sides in _sides(held))
+        return references, targets, JoinedPlace((), None, tuple(place for _, _, place in held), tuple(starts))
+
+
+def _sides(held: list[tuple[torch.Tensor, torch.Tensor, Place]]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    return [reference for reference, _, _ in held], [target for _, target, _ in held]

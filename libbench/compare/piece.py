@@ -154,7 +154,8 @@ class Piece:
 
     def _over(self, name: str, values: torch.Tensor, bar: float) -> Array:
         """Give a mask; numpy compares several times as fast as torch does."""
-        return np.greater(values.numpy(), bar, out=self._mask(name))
+        mask: Array = np.greater(values.numpy(), bar, out=self._mask(name))
+        return mask
 
     def _mask(self, name: str) -> Array:
         return self._buffers.array(name, torch.bool, self._difference.numel())

@@ -74,6 +74,11 @@ class Ulps:
             self._sample(distance(*bits))
         self._pieces += 1
 
+    @property
+    def within_two(self) -> bool:
+        """Whether every pair so far is surely within a factor of two, or too small to have all digits."""
+        return self.largest <= self._sure  # as many numbers as there are between two powers of two
+
     def quantiles(self, *shares: float) -> tuple[float | None, ...]:
         """Give the distances that these shares of the sampled pairs do not exceed; None without pairs."""
         if not self._samples:
