@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,6 +57,12 @@ class LeafReport:
         nans: how many NaNs.
         infs: how many infinities.
         level: the smallest tolerance level that passes; -inf when all agree exactly, inf when none passes.
+        grid: for float16, bfloat16, float32 and float64, the smallest level of -10 to 5 that passes; None for a dtype
+            where none does. A level's pair is rounded to three significant digits.
+        top1: the share of rows in which one element is the largest on both sides; None for what has no shape of
+            scores (two or three dimensions, the last of at least 2).
+        top5: how much of the five largest of a row both sides share, from a sample of the rows.
+        ranked_rows: how many rows `top1` speaks of.
         rtol: the relative tolerance used; None for what is compared exactly by its nature.
         atol: the absolute tolerance used.
     """
@@ -81,6 +88,10 @@ class LeafReport:
     nans: tuple[int, int] = (0, 0)
     infs: tuple[int, int] = (0, 0)
     level: float | None = None
+    grid: Mapping[str, int | None] | None = None
+    top1: float | None = None
+    top5: float | None = None
+    ranked_rows: int = 0
     rtol: float | None = None
     atol: float | None = None
 

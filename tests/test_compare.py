@@ -1,14 +1,17 @@
 import collections
 import dataclasses
 import math
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 import torch
 
-from libbench.compare import OutputComparison, compare
+from libbench.compare import OutputComparison, compare, grid
 from libbench.settings import Tolerance
 from libbench.tree import load_snapshot, save_snapshot, snapshot
 
@@ -182,9 +185,10 @@ def test_ulps_of_the_widest_distance_do_not_wrap_around():
     assert only_leaf(x(-most, dtype=torch.float64), x(most, dtype=torch.float64)).ulp_max == 2 * 0x7FEFFFFFFFFFFFFF
 
 
+@pytest.mark.parametrize("detail", ["verdict", "level", "grid", "full"])
 @pytest.mark.parametrize("other", [torch.float32, torch.float64, torch.bfloat16])
-def test_another_dtype_is_different_and_its_values_are_reported_as_equal(other):
-    leaf = only_leaf(x(1, dtype=torch.float16), x(1, dtype=other))
+def test_another_dtype_is_different_and_its_values_are_reported_as_equal(other, detail):
+    (leaf,) = compare(x(1, dtype=torch.float16), x(1, dtype=other), detail=detail).leaves
 
     assert leaf.verdict == "different"
     assert leaf.dtypes == ("float16", str(other).removeprefix("torch."))
@@ -634,3 +638,235 @@ def test_a_tiny_reference_against_a_huge_target_has_a_signal_to_noise_ratio():
     report = compare(reference, torch.tensor([1e150], dtype=torch.float64))
 
     assert report.leaves[0].snr_db == pytest.approx(-6200)
+
+
+EVERY_DTYPE = {
+    **{str(dtype).removeprefix("torch."): dtype for dtype in (*EVERY_FLOAT, *EVERY_INT, torch.bool)},
+    **{str(dtype).removeprefix("torch."): dtype for dtype in (torch.complex32, torch.complex64, torch.complex128)},
+    **{
+        name: getattr(torch, name)
+        for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")
+        if hasattr(torch, name)
+    },
+}
+EVERY_QUANTISED = (torch.quint8, torch.qint8, torch.qint32)
+
+
+def with_ones(count, where, dtype):
+    """Ones, and at one place zero, or two where the dtype has no zero."""
+    values = torch.ones(count, dtype=torch.float32)
+    values[where] = 2 if dtype is getattr(torch, "float8_e8m0fnu", None) else 0
+    return quietly(lambda: values.to(dtype))
+
+
+@pytest.mark.parametrize("size", [9, 3000, 400_000])
+@pytest.mark.parametrize("dtype", EVERY_DTYPE.values(), ids=EVERY_DTYPE)
+def test_each_dtype_is_the_same_as_its_copy_and_one_other_value_is_found(dtype, size):
+    reference, target = with_ones(size, 2, dtype), with_ones(size, 2, dtype)
+
+    assert only_leaf(reference, target).verdict == "same"
+    leaf = only_leaf(reference, with_ones(size, 7, dtype))
+    assert (leaf.verdict, leaf.mismatches, leaf.first_mismatch, leaf.elements) == ("different", 2, (2,), size)
+    assert (leaf.max_abs.value, leaf.max_abs.at) == (1, (2,))
+
+
+@pytest.mark.parametrize("size", [9, 3000, 400_000])
+@pytest.mark.parametrize("dtype", EVERY_QUANTISED)
+def test_each_quantised_dtype_is_compared_by_value(dtype, size):
+    def quantised(where):
+        return quietly(lambda: torch.quantize_per_tensor(with_ones(size, where, torch.float32), 0.5, 1, dtype))
+
+    assert only_leaf(quantised(2), quantised(2)).verdict == "same"
+    leaf = only_leaf(quantised(2), quantised(7))
+    assert (leaf.mismatches, leaf.first_mismatch, leaf.max_abs.value, leaf.rtol) == (2, (2,), 1, 1.3e-6)
+
+
+@pytest.mark.parametrize("dtype", [*EVERY_FLOAT, torch.complex64, torch.complex128])
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc", "hybrid"])
+def test_sparse_tensors_of_each_dtype_and_equal_places_are_compared(layout, dtype):
+    dense = torch.eye(40, dtype=dtype)
+    other = dense.clone()
+    other[30, 30] = 3
+
+    reference, target, copy = (
+        quietly(lambda side=side: SPARSE[layout](side)) for side in (dense, other, dense.clone())
+    )
+
+    assert only_leaf(reference, copy).verdict == "same"
+    leaf = only_leaf(reference, target)
+    assert (leaf.mismatches, leaf.first_mismatch, leaf.max_abs.value) == (1, (30, 30), 2)
+
+
+@pytest.mark.parametrize("dtype", [*EVERY_FLOAT, torch.complex64, torch.complex128])
+def test_nans_in_many_pieces_are_told_apart_from_mismatches(dtype):
+    reference = torch.linspace(1, 2, 500_000, dtype=torch.float64).to(dtype)
+    reference[::3] = NAN
+    target = reference.clone()
+
+    assert only_leaf(reference, target).verdict == "same"
+    target[300_000], target[400_001], target[450_001] = 1, NAN, 5
+    leaf = only_leaf(reference, target)
+    assert (leaf.mismatches, leaf.first_mismatch, leaf.level) == (3, (300_000,), INF)
+    assert leaf.nans == (166_667, 166_667)
+    assert leaf.max_abs.at == (450_001,)
+
+
+@pytest.mark.parametrize("dtype", EVERY_FLOAT)
+def test_a_pair_of_the_grid_at_minus_5_is_that_of_torch_testing(dtype):
+    assert grid.pair(dtype, -5) == torch.testing._comparison.default_tolerances(dtype)
+
+
+def test_the_grid_says_which_level_of_each_dtype_passes():
+    leaf = only_leaf(x(100, 1), x(100.01, 1))
+
+    assert dict(leaf.grid) == {"float32": -3, "float16": -6, "bfloat16": -10, "float64": -2}
+    assert set(only_leaf(x(1), x(INF)).grid.values()) == {None}
+    assert set(only_leaf(x(1, NAN), x(1, NAN), nan="refuse").grid.values()) == {None}
+    assert only_leaf(torch.tensor([1]), torch.tensor([1])).grid is None
+
+
+def test_how_much_is_asked_has_to_be_one_of_four():
+    with pytest.raises(ValueError, match="verdict, level, grid, full, got 'all'"):
+        compare(x(1), x(1), detail="all")
+
+
+def test_small_outputs_of_many_batches_keep_their_positions_and_their_order():
+    comparison = OutputComparison()
+    for number in range(200):
+        reference, target = torch.zeros(2, 3), torch.zeros(2, 3)
+        if number in (70, 150):
+            target[1, 2] = number
+        comparison.add(snapshot(reference), snapshot(target), [2 * number, 2 * number + 1])
+        if number == 100:
+            assert comparison.report().leaves[0].max_abs.at == (141, 2)
+
+    leaf = comparison.report().leaves[0]
+
+    assert (leaf.elements, leaf.mismatches, leaf.first_mismatch, leaf.max_abs.at) == (1200, 2, (141, 2), (301, 2))
+    assert leaf.max_abs.target == 150
+
+
+def test_small_and_large_batches_of_one_leaf_are_taken_in_their_order():
+    comparison = OutputComparison()
+    for size in (3, 5000, 3, 300_000, 3):
+        target = torch.zeros(size)
+        target[-1] = 1
+        comparison.add(snapshot(torch.zeros(size)), snapshot(target))
+
+    leaf = comparison.report().leaves[0]
+
+    assert (leaf.elements, leaf.mismatches, leaf.first_mismatch) == (305_009, 5, (2,))
+
+
+def test_a_small_output_that_is_changed_after_it_was_compared_counts_as_it_was():
+    reference, target = torch.zeros(3), torch.zeros(3)
+    comparison = OutputComparison()
+    comparison.add(snapshot(reference, copy=False), snapshot(target, copy=False))
+
+    target.fill_(9)
+
+    assert comparison.report().verdict == "same"
+
+
+def test_the_share_of_rows_that_rank_alike_is_told_where_values_differ():
+    reference = torch.eye(10).repeat(100, 1)
+    target = reference.clone()
+    target[7] = target[7].roll(1)
+
+    leaf = only_leaf(reference, target)
+
+    assert (leaf.top1, leaf.ranked_rows) == (0.999, 1000)
+    assert leaf.notes == ("top-1 agrees in 999 of 1,000 rows",)
+    assert only_leaf(reference, reference.clone()).top1 == 1
+    assert only_leaf(reference[0], target[0]).top1 is None
+
+
+def test_equal_scores_are_no_disagreement():
+    leaf = only_leaf(torch.tensor([[1.0, 1.0, 0, 0, 0, 0, 0]]), torch.tensor([[0.9, 1.1, 0, 0, 0, 0, 0.0]]))
+
+    assert (leaf.top1, leaf.top5) == (1, 1)
+
+
+@pytest.mark.parametrize("shape", [(3000, 700), (300, 20, 600), (200_000, 3)])
+def test_ranks_of_large_outputs_are_counted_in_pieces_and_in_any_layout(shape):
+    generator = torch.Generator().manual_seed(0)
+    reference, noise = (torch.randn(shape, generator=generator) for _ in range(2))
+    target = reference + 0.02 * noise
+    agree = (reference.argmax(-1) == target.argmax(-1)).double().mean().item()
+    agree_of = reference[..., 0].numel()
+
+    leaf = only_leaf(reference, target)
+    turned = only_leaf(reference.transpose(0, 1).contiguous().transpose(0, 1), target)
+
+    assert leaf.top1 == pytest.approx(agree, abs=1e-12 if leaf.ranked_rows == agree_of else 0.01)
+    assert (turned.top1, turned.top5) == (leaf.top1, leaf.top5)
+    assert (leaf.top5 is None) == (shape[-1] <= 5)
+    assert leaf.top5 is None or 0.9 < leaf.top5 < 1
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("size", [10, 500_000])
+def test_outputs_on_a_gpu_are_compared_by_their_values(size):
+    reference = torch.randn(size, device="cuda")
+    target = reference.clone()
+
+    assert compare(reference, target.cpu()).verdict == "same"
+    target[5] += 1
+    leaf = only_leaf(reference, target)
+    assert (leaf.mismatches, leaf.first_mismatch) == (1, (5,))
+
+
+def started(code, *arguments):
+    """Run Python code in a fresh interpreter and give what it prints."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_comparing_does_not_import_the_compiler():
+    code = """
+import sys, torch
+from libbench.compare import compare
+for dtype in torch.float32, torch.bfloat16, torch.complex64, torch.int64:
+    compare(torch.ones(3, 9, dtype=dtype), torch.zeros(3, 9, dtype=dtype))
+    compare(torch.ones(3000, 9, dtype=dtype), torch.zeros(3000, 9, dtype=dtype))
+compare(torch.eye(9).to_sparse(), torch.eye(9).to_sparse())
+print("torch._dynamo" in sys.modules)
+"""
+    assert started(code) == "False"
+
+
+PAIRS = {
+    "all mismatch": "a = torch.rand(n); b = a * 1.01 + 0.01",
+    "float64 with NaN": "a = torch.rand(n // 2, dtype=torch.float64); a[::5] = float('nan'); b = a * 1.01",
+    "bfloat16": "a = torch.rand(n).bfloat16(); b = a * 1.01",
+    "transposed scores": "a = torch.rand(n).view(10_000, -1).t(); b = a.contiguous() * 1.01",
+    "expanded": "a = torch.rand(n // 10_000).expand(10_000, -1); b = a * 1.01",
+    "sparse": (
+        "i = torch.arange(n // 4)[None]; a, b = (torch.sparse_coo_tensor(i, torch.rand(n // 4), (n,), "
+        "is_coalesced=True, check_invariants=False) for _ in 'ab')"
+    ),
+    "quantised": "a = torch.quantize_per_tensor(torch.rand(n), 0.01, 0, torch.quint8); b = a.clone()",
+    "integers": "a = torch.arange(n // 4); b = a + 1",
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux's peak of resident memory")
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_memory_that_comparing_takes_does_not_grow_with_the_outputs(pair):
+    code = """
+import sys, warnings, torch
+warnings.simplefilter("ignore")
+torch.set_num_threads(1)
+from libbench.compare import compare
+def resident(name):
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(name))
+compare(torch.rand(3, 9), torch.rand(3, 9))  # what is loaded late
+n = int(sys.argv[1])
+exec(sys.argv[2])
+before = resident("VmRSS")
+open("/proc/self/clear_refs", "w").write("5")
+compare(a, b)
+print(resident("VmHWM") - before)
+"""
+    assert int(started(code, "50_000_000", PAIRS[pair])) <= 20e6

@@ -7,8 +7,9 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from libbench.compare import OutputComparison, compare, floats
+from libbench.compare import OutputComparison, compare, floats, grid
 from libbench.compare.levels import family
+from libbench.compare.ranking import TOP
 from libbench.settings import Tolerance
 from libbench.tree import snapshot
 
@@ -209,3 +210,144 @@ def test_any_two_nestings_can_be_compared_and_the_verdict_has_no_sides(left, rig
     assert report.verdict == back.verdict
     assert sorted(leaf.path for leaf in report.leaves) == sorted(leaf.path for leaf in back.leaves)
     assert all(leaf.reasons for leaf in report.leaves if leaf.verdict != "same")
+
+
+def grid_by_allclose(reference, target):
+    """The smallest level that passes, by 64 calls; and whether every higher one passes, too."""
+    t64, r64 = target.double(), reference.double()
+    found = {}
+    for dtype in DTYPES:
+        passes = [torch.allclose(t64, r64, *grid.pair(dtype, level), equal_nan=True) for level in grid.LEVELS]
+        assert passes == sorted(passes)
+        found[str(dtype).removeprefix("torch.")] = grid.LEVELS[passes.index(True)] if any(passes) else None
+    return found
+
+
+@st.composite
+def ties(draw):
+    """Differences of exactly what a pair of the grid allows, and of the float64 numbers next to that."""
+    dtype, level = draw(st.sampled_from(DTYPES)), draw(st.sampled_from(grid.LEVELS))
+    rtol, atol = grid.pair(dtype, level)
+    reference = torch.tensor(draw(st.lists(st.just(0.0) | st.floats(-100, 100), min_size=1, max_size=5)))
+    reference = reference.double()
+    allowed = atol + rtol * reference.abs()
+    target = reference + allowed * draw(st.sampled_from([1.0, -1.0]))
+    step = draw(st.sampled_from([0.0, math.inf, -math.inf]))
+    if step:
+        target = torch.nextafter(target, torch.full_like(target, step))
+    return [reference, target]
+
+
+@settings(deadline=None)
+@given(sides() | ties())
+@example([torch.tensor([math.inf, 1.0]), torch.tensor([1.0, 1.0])])
+@example([torch.tensor([math.nan, 1.0]), torch.tensor([math.nan, 1.00001])])
+@example([torch.tensor([0.0, 1e-45]), torch.tensor([1e-45, 0.0])])
+@example([torch.tensor([1e5, 0.0]), torch.tensor([3e5, 1e5])])
+def test_the_grid_is_that_of_64_calls_of_allclose(pair):
+    assert dict(only_leaf(*pair).grid) == grid_by_allclose(*pair)
+
+
+@settings(deadline=None)
+@given(sides(dtypes=(torch.float32, torch.float64)))
+def test_complex_numbers_have_the_grid_and_the_level_of_their_parts(pair):
+    whole = only_leaf(*(torch.complex(side, side.flip(0)) for side in pair))
+    part = only_leaf(*pair)
+
+    assert (whole.grid, whole.level, whole.ulp_max) == (part.grid, part.level, part.ulp_max)
+
+
+@settings(deadline=None)
+@given(sides(), tolerances, st.sampled_from(["equal", "refuse"]))
+def test_what_little_is_asked_is_found_as_when_all_is(pair, rtol, nan):
+    tolerance = Tolerance(rtol=rtol, nan=nan)
+    (full,) = compare(*pair, tolerance).leaves
+
+    for detail, names in (("verdict", ()), ("level", ("level",)), ("grid", ("level", "grid"))):
+        (leaf,) = compare(*pair, tolerance, detail=detail).leaves
+        for name in ("verdict", "reasons", "mismatches", "first_mismatch", "elements", "nans", "infs", *names):
+            assert getattr(leaf, name) == getattr(full, name), (detail, name)
+        for name in {"level", "grid", "max_abs", "max_rel", "rmse", "cosine", "snr_db", "ulp_max", "top1"} - {*names}:
+            assert getattr(leaf, name) is None, (detail, name)
+
+
+@settings(deadline=None)
+@given(sides())
+def test_nans_and_infinities_are_counted_on_each_side(pair):
+    leaf = only_leaf(*pair)
+
+    assert leaf.nans == tuple(int(side.isnan().sum()) for side in pair)
+    assert leaf.infs == tuple(int(side.isinf().sum()) for side in pair)
+    assert leaf.elements == pair[0].numel()
+
+
+def ranks(side):
+    """The place of every value among all values of its dtype; both zeros are 0."""
+    integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[side.dtype.itemsize]
+    bits = side.view(integer).tolist()
+    return [size if value >= 0 else -size for value in bits for size in [value & torch.iinfo(integer).max]]
+
+
+@settings(deadline=None)
+@given(sides(finite=True))
+def test_ulp_quantiles_of_few_values_are_those_of_all(pair):
+    leaf = only_leaf(*pair)
+
+    apart = sorted(abs(t - r) for r, t in zip(*map(ranks, pair), strict=True))
+    assert leaf.ulp_p50 == float(apart[(len(apart) - 1) // 2])
+    assert leaf.ulp_p99 == float(apart[int(0.99 * (len(apart) - 1))])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("offset", [0.0, 0.01, 3.0])
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e3])
+def test_the_statistics_of_many_pieces_are_those_of_all_values(dtype, offset, scale):
+    generator = torch.Generator().manual_seed(7)
+    pieces = []
+    for _ in range(4):
+        reference = torch.randn(5000, generator=generator, dtype=torch.float64) * scale
+        pieces.append([side.to(dtype) for side in (reference, reference * 1.01 + offset * scale)])
+    comparison = OutputComparison()
+    for piece in pieces:
+        comparison.add(*map(snapshot, piece))
+    (leaf,) = comparison.report().leaves
+
+    reference, target = (torch.cat([piece[side] for piece in pieces]) for side in (0, 1))
+    d, r = (target.double() - reference.double()).abs(), reference.double().abs()
+    assert leaf.ulp_max == max(abs(b - a) for a, b in zip(ranks(reference), ranks(target), strict=True))
+    assert leaf.max_abs.value == d.max()
+    assert leaf.max_rel.value == torch.where(d > 0, d / r, d).max()
+    assert leaf.rmse == pytest.approx(d.square().mean().sqrt().item(), rel=1e-5)
+    assert leaf.mismatches == int((~close(reference, target, leaf.rtol, leaf.atol)).sum())
+    assert dict(leaf.grid) == grid_by_allclose(reference, target)
+
+
+def top_by_hand(reference, target):
+    """Shares of rows whose largest, and of the five largest, that both sides have."""
+    first, shared = [], []
+    for r, t in zip(reference.double().tolist(), target.double().tolist(), strict=True):
+        if any(map(math.isnan, r)):
+            continue
+        broken = any(map(math.isnan, t))
+        best = [{i for i, value in enumerate(row) if value >= max(row)} for row in (r, t)]
+        top = (
+            [{i for i, value in enumerate(row) if value >= sorted(row)[-TOP]} for row in (r, t)] if len(r) > TOP else []
+        )
+        first.append(not broken and bool(best[0] & best[1]))
+        shared += [0.0 if broken else min(TOP, len(top[0] & top[1])) / TOP] if top else []
+    return tuple(sum(shares) / len(shares) if shares else None for shares in (first, shared)), len(first)
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from(DTYPES), st.integers(1, 6), st.integers(2, 12))
+def test_ranks_agree_as_counted_by_hand(data, dtype, rows, classes):
+    score = st.sampled_from([-math.inf, -1.0, 0.0, 0.25, 0.5, 1.0, math.nan]) | st.floats(-1, 1, width=16)
+    table = st.lists(st.lists(score, min_size=classes, max_size=classes), min_size=rows, max_size=rows)
+    reference, target = (torch.tensor(data.draw(table), dtype=dtype) for _ in range(2))
+
+    leaf = only_leaf(reference, target)
+
+    expected, count = top_by_hand(reference, target)
+    assert leaf.top1 == (pytest.approx(expected[0]) if count else None)
+    assert leaf.top5 == (pytest.approx(expected[1]) if expected[1] is not None else None)
+    assert leaf.ranked_rows == count

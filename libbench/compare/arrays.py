@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 
+import numpy as np
 import torch
 
-from libbench.compare.chunks import Place, pieces
+from libbench.compare.chunks import CHUNK, Place, pieces
 from libbench.compare.exact import ExactStatistics
-from libbench.compare.floats import FloatStatistics, Rule
+from libbench.compare.floats import FloatStatistics
 from libbench.compare.levels import family
+from libbench.compare.pending import SMALL
 from libbench.compare.piece import Buffers
+from libbench.compare.ranking import row_length
+from libbench.compare.rule import Detail, Rule
 from libbench.settings import Tolerance
 
 Statistics = FloatStatistics | ExactStatistics
@@ -29,6 +33,7 @@ _INTEGERS = {
     torch.int32,
     torch.int64,
 }
+_EXACT_CHUNK = 32768  # whose steps hold several numbers of 8 bytes, or Python's, for each value
 _WITH_ULPS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)  # the coarsest first
 
 
@@ -56,7 +61,7 @@ class SparsePlace(Place):
 
 
 def statistics_for(
-    reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tolerance, buffers: Buffers
+    reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tolerance, buffers: Buffers, detail: Detail
 ) -> Statistics | None:
     """Give what collects the statistics of a pair of dtypes; None when these cannot be compared."""
     dtypes = reference, target
@@ -66,25 +71,46 @@ def statistics_for(
         return None
     if not all(_numeric(dtype) for dtype in dtypes):
         return ExactStatistics(numbers=False) if reference == target else None
-    return FloatStatistics(_rule(reference, target, path, tolerance), buffers)
+    return FloatStatistics(_rule(reference, target, path, tolerance, detail), buffers)
 
 
 def add_pair(
     statistics: Statistics, reference: torch.Tensor, target: torch.Tensor, indices: Sequence[int] | None
 ) -> None:
     """Give all values of two leaves of equal shape and layout to their statistics, piece by piece."""
-    batch = indices if reference.dim() and indices is not None and len(indices) == reference.shape[0] else None
+    batch = indices if indices is not None and reference.dim() and len(indices) == reference.shape[0] else None
     place = Place(tuple(reference.shape), batch)
-    if reference.is_quantized:
-        reference, target = reference.dequantize(), target.dequantize()
+    if isinstance(statistics, FloatStatistics):
+        _add_floats(statistics, reference, target, place)
+        return
+    if reference.dtype not in _INTEGERS:
+        reference, target = (side.contiguous().view(torch.uint8) for side in (reference, target))
+    for start, r, t in pieces(reference, target, _EXACT_CHUNK):
+        statistics.add(r, t, start, place)
+
+
+def _add_floats(statistics: FloatStatistics, reference: torch.Tensor, target: torch.Tensor, place: Place) -> None:
+    length = row_length(place.shape)
+    if reference.is_quantized and "per_tensor" not in str(reference.qscheme()):
+        reference, target = reference.dequantize(), target.dequantize()  # pieces of channels are no tensors
     elif reference.layout is not torch.strided:
-        reference, target, place = _stored(reference, target, batch)
+        reference, target, place = _stored(reference, target, place.indices)
+        length = 0
     if reference.is_complex():
         reference, target = torch.view_as_real(reference), torch.view_as_real(target)
-    elif isinstance(statistics, ExactStatistics) and reference.dtype not in _INTEGERS:
-        reference, target = (side.contiguous().view(torch.uint8) for side in (reference, target))
-    for start, r, t in pieces(reference, target):
-        statistics.add(r, t, start, place)
+    if reference.numel() <= SMALL and not reference.is_quantized:
+        statistics.wait(reference, target, length, place)
+        return
+    statistics.settle()
+    before = statistics.state
+    with np.errstate(all="ignore"):
+        wide = max(reference.dtype.itemsize, target.dtype.itemsize) > 4
+        for start, r, t in pieces(reference, target, CHUNK // 2 if wide else CHUNK):
+            if r.is_quantized:
+                r, t = r.dequantize(), t.dequantize()
+            statistics.add(r, t, start, place)
+    if statistics.ranking and length and not reference.is_quantized:
+        statistics.ranking.add(reference, target, equal=statistics.state == before)
 
 
 def tolerance_for(path: str, dtype: torch.dtype, tolerance: Tolerance) -> tuple[float, float]:
@@ -113,7 +139,7 @@ def _ulp_dtype(reference: torch.dtype, target: torch.dtype) -> torch.dtype | Non
     return next((dtype for dtype in _WITH_ULPS if dtype in real and all(d in _WITH_ULPS for d in real)), None)
 
 
-def _rule(reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tolerance) -> Rule:
+def _rule(reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tolerance, detail: Detail) -> Rule:
     rtol, atol = tolerance_for(path, reference, tolerance)
     return Rule(
         rtol=rtol,
@@ -122,6 +148,7 @@ def _rule(reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tol
         family=family(reference),
         parts=2 if reference.is_complex else 1,
         ulp=_ulp_dtype(reference, target),
+        detail=detail,
     )
 
 
@@ -132,6 +159,8 @@ def _stored(
     sides = [_as_coo(side) for side in (reference, target)]
     if not sides[0].sparse_dim() or 0 in reference.shape:
         return sides[0].to_dense(), sides[1].to_dense(), Place(tuple(reference.shape), indices)
+    if torch.equal(sides[0].indices(), sides[1].indices()):
+        return sides[0].values(), sides[1].values(), SparsePlace(tuple(reference.shape), indices, sides[0].indices())
     stored, inverse = torch.unique(torch.cat([side.indices() for side in sides], dim=1), dim=1, return_inverse=True)
     place = SparsePlace(tuple(reference.shape), indices, stored)
     count = sides[0].indices().shape[1]

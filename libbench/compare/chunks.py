@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-CHUNK = 65536
+CHUNK = 196608
 
 
 @dataclass(frozen=True)

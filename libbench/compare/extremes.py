@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from libbench.compare.chunks import Place
+from libbench.compare.piece import NORMAL, Line
 from libbench.findings import Extreme, Number
 
 Array = np.ndarray[Any, Any]
@@ -32,11 +33,22 @@ class Extremes:
         self.max_rel: Extreme | None = None
         self._parts = parts
 
+    @property
+    def line(self) -> Line | None:
+        """What a larger relative difference lies above; None when there is none larger."""
+        return (max(self.steepest, 0.0), 0.0) if self.steepest < math.inf else None
+
+    @property
+    def passed(self) -> Line:
+        """A line that every pair so far is not above, whatever the rounding."""
+        # Candidates with less than all their digits are not looked for, so that they may be steeper.
+        return self.steepest * (1 + 1e-15), NORMAL
+
     def begin(self, reference: torch.Tensor, target: torch.Tensor, start: int, place: Place) -> None:
         """Say in which piece the next positions lie."""
         self._piece = reference, target, start, place
 
-    def take(self, differences: Array, references: Array, positions: Array) -> None:
+    def admit(self, differences: Array, references: Array, positions: Array) -> None:
         """Take absolute differences and absolute references, float64, at positions counted from the piece's start."""
         worst = int(differences.argmax())
         largest = float(differences[worst])

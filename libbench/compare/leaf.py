@@ -11,6 +11,7 @@ from libbench.compare.arrays import Statistics, add_pair, statistics_for
 from libbench.compare.floats import FloatStatistics
 from libbench.compare.levels import family
 from libbench.compare.piece import Buffers
+from libbench.compare.rule import Detail
 from libbench.compare.scalars import WholeStatistics, as_tensor, whole
 from libbench.compare.structure import Node, say
 from libbench.findings import LeafReport, Verdict
@@ -29,15 +30,23 @@ class LeafComparison:
         target: likewise.
         tolerance: how closely to judge.
         buffers: memory for the steps.
+        detail: how much is asked.
     """
 
     def __init__(
-        self, path: str, reference: Node | None, target: Node | None, tolerance: Tolerance, buffers: Buffers
+        self,
+        path: str,
+        reference: Node | None,
+        target: Node | None,
+        tolerance: Tolerance,
+        buffers: Buffers,
+        detail: Detail,
     ) -> None:
         self.path = path
         self._nodes = reference, target
         self._tolerance = tolerance
         self._buffers = buffers
+        self._detail = detail
         self._statistics: Statistics | WholeStatistics | None = None
         self._reasons: dict[str, None] = {}
         self._notes: dict[str, None] = {}
@@ -73,12 +82,15 @@ class LeafComparison:
     def report(self) -> LeafReport:
         """Give what was found so far."""
         found = self._statistics
+        if isinstance(found, FloatStatistics):
+            found.settle()
         reasons = [*self._reasons, *self._value_reasons()]
         verdict: Verdict = "different" if reasons else "unjudged" if self._unjudged else "same"
         node = self._nodes[0] or self._nodes[1] or {}
         floats = found if isinstance(found, FloatStatistics) else None
         median, late = floats.ulps.quantiles(0.5, 0.99) if floats and floats.ulps else (None, None)
-        extremes = found.extremes if isinstance(found, FloatStatistics) else found
+        extremes, sums = (found.extremes, found.sums) if isinstance(found, FloatStatistics) else (found, found)
+        ranking = floats.ranking if floats else None
         return LeafReport(
             path=self.path,
             verdict=verdict,
@@ -91,16 +103,20 @@ class LeafComparison:
             mismatches=self._plain_mismatches + (found.mismatches if found else 0),
             max_abs=extremes.max_abs if extremes else None,
             max_rel=extremes.max_rel if extremes else None,
-            rmse=found.rmse if found else None,
-            cosine=floats.cosine if floats else None,
-            snr_db=floats.snr_db if floats else None,
+            rmse=sums.rmse if sums else None,
+            cosine=floats.sums.cosine if floats and floats.sums else None,
+            snr_db=floats.sums.snr_db if floats and floats.sums else None,
             ulp_max=floats.ulps.largest if floats and floats.ulps else None,
             ulp_p50=median,
             ulp_p99=late,
             first_mismatch=found.first_mismatch if found else None,
-            nans=(floats.nans[0], floats.nans[1]) if floats else (0, 0),
-            infs=(floats.infs[0], floats.infs[1]) if floats else (0, 0),
+            nans=(floats.odd.nans[0], floats.odd.nans[1]) if floats else (0, 0),
+            infs=(floats.odd.infs[0], floats.odd.infs[1]) if floats else (0, 0),
             level=self._level(floats),
+            grid=self._grid(floats),
+            top1=ranking.top1 if ranking else None,
+            top5=ranking.top5 if ranking else None,
+            ranked_rows=ranking.rows if ranking else 0,
             rtol=floats.rule.rtol if floats else None,
             atol=floats.rule.atol if floats else None,
         )
@@ -137,7 +153,7 @@ class LeafComparison:
             self._unjudged["holds no values: it is on the meta device"] = None
             return
         if self._statistics is None:
-            self._statistics = statistics_for(left.dtype, right.dtype, self.path, self._tolerance, self._buffers)
+            self._statistics = self._statistics_for(left, right)
         if self._statistics is None or isinstance(self._statistics, WholeStatistics):
             return
         try:
@@ -146,6 +162,9 @@ class LeafComparison:
             raise
         except (RuntimeError, NotImplementedError, TypeError) as error:  # a dtype or layout that torch only holds
             self._unjudged[f"cannot be compared: {type(error).__name__}: {error}"] = None
+
+    def _statistics_for(self, left: torch.Tensor, right: torch.Tensor) -> Statistics | None:
+        return statistics_for(left.dtype, right.dtype, self.path, self._tolerance, self._buffers, self._detail)
 
     def _judge_dtypes(self, reference: str, target: str) -> None:
         if reference == target:
@@ -172,7 +191,7 @@ class LeafComparison:
         if left.is_complex() != right.is_complex():
             return
         if self._statistics is None:
-            self._statistics = statistics_for(left.dtype, right.dtype, self.path, self._tolerance, self._buffers)
+            self._statistics = self._statistics_for(left, right)
         if self._statistics is not None and not isinstance(self._statistics, WholeStatistics):
             add_pair(self._statistics, left, right, None)
 
@@ -192,22 +211,35 @@ class LeafComparison:
         if not isinstance(found, FloatStatistics):
             return [f"{count} differ"]
         reasons = [f"{count} are not within rtol {found.rule.rtol:.3g} and atol {found.rule.atol:.3g}"]
-        if found.disagreeing:
-            nans, infs = ("{:,} against {:,}".format(*counts) for counts in (found.nans, found.infs))
-            reasons.append(f"{found.disagreeing:,} of them are NaN or infinite (NaN: {nans}; infinite: {infs})")
+        if found.odd.disagreeing:
+            nans, infs = ("{:,} against {:,}".format(*counts) for counts in (found.odd.nans, found.odd.infs))
+            reasons.append(f"{found.odd.disagreeing:,} of them are NaN or infinite (NaN: {nans}; infinite: {infs})")
         return reasons
 
     def _value_notes(self) -> list[str]:
         found = self._statistics
-        if found is None or found.mismatches or not found.elements:
+        if found is None or not found.elements:
             return []
-        if isinstance(found, FloatStatistics) and found.nans[0]:
-            return [f"{found.nans[0]:,} of {found.elements:,} values are NaN on both sides"]
+        if found.mismatches:
+            ranking = found.ranking if isinstance(found, FloatStatistics) else None
+            return (
+                [f"top-1 agrees in {ranking.agreeing:,} of {ranking.rows:,} rows"] if ranking and ranking.rows else []
+            )
+        if isinstance(found, FloatStatistics) and found.odd.nans[0]:
+            return [f"{found.odd.nans[0]:,} of {found.elements:,} values are NaN on both sides"]
         if _dtype_name(self._nodes[0]) == _dtype_name(self._nodes[1]):
             return []
-        largest = (found.extremes if isinstance(found, FloatStatistics) else found).max_abs
-        equal = largest is None or largest.value == 0
+        if isinstance(found, FloatStatistics):
+            equal = not found.differing
+        else:
+            equal = found.max_abs is None or found.max_abs.value == 0
         return ["the values are equal" if equal else "the values are within tolerance"]
+
+    def _grid(self, floats: FloatStatistics | None) -> dict[str, int | None] | None:
+        if floats is None or floats.grid is None:
+            return None
+        rows = {str(dtype).removeprefix("torch."): row.level for dtype, row in floats.grid.items()}
+        return dict.fromkeys(rows) if self._beyond_levels else rows
 
     def _level(self, floats: FloatStatistics | None) -> float | None:
         if self._beyond_levels:

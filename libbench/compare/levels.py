@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from libbench.compare.piece import Line
+
 Array = np.ndarray[Any, Any]
 
 
@@ -70,14 +72,22 @@ class Level:
         self.rtol = 0.0
         self.atol = 0.0
 
+    @property
+    def line(self) -> Line | None:
+        """The level's rtol and atol; None when no level passes."""
+        return (self.rtol, self.atol) if self.value < math.inf else None
+
     def fail(self) -> None:
         """Take a pair that no level passes."""
         self.value = math.inf
 
-    def admit(self, differences: Array, references: Array) -> None:
-        """Raise the level until it passes pairs, at least one, of absolute difference and absolute reference.
+    def admit(self, differences: Array, references: Array, positions: Array) -> None:
+        """Raise the level until it passes pairs, at least one.
 
-        Both are float64, and neither is NaN.
+        Args:
+            differences: absolute, float64 without NaN.
+            references: likewise.
+            positions: of no interest here.
         """
         worst = int(differences.argmax())
         if not differences[worst] < math.inf:

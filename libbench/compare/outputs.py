@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from libbench.compare.chunks import CHUNK
 from libbench.compare.leaf import LeafComparison
 from libbench.compare.piece import Buffers
+from libbench.compare.rule import Detail
 from libbench.compare.structure import Node, Pairing
 from libbench.findings import LeafReport, OutputsReport, Verdict
 from libbench.settings import Tolerance
 from libbench.tree import Snapshot, snapshot
+
+Paired = tuple[LeafComparison, Node | None, Node | None]
 
 _MOST_REASONS = 200
 _RANK = {"different": 0, "unjudged": 1, "same": 2}
@@ -25,15 +28,25 @@ class OutputComparison:
 
     Args:
         tolerance: how closely to judge.
+        detail: how much to find out about floating values; what is not asked for is None in the report, and costs
+            nothing. "verdict" counts the mismatches, "level" adds t*, "grid" the tolerance grid, "full" all else.
+
+    Raises:
+        ValueError: `detail` is none of these.
     """
 
-    def __init__(self, tolerance: Tolerance | None = None) -> None:
+    def __init__(self, tolerance: Tolerance | None = None, *, detail: Detail = "full") -> None:
+        if detail not in get_args(Detail):
+            raise ValueError(f"detail must be one of {', '.join(get_args(Detail))}, got {detail!r}")
         self._tolerance = tolerance or Tolerance()
+        self._detail: Detail = detail
         self._buffers = Buffers(CHUNK)
         self._leaves: dict[Any, LeafComparison] = {}
         self._reasons: dict[str, None] = {}
         self._notes: dict[str, None] = {}
         self._skipped: dict[str, int] = {}
+        self._known: tuple[Node, Node] | None = None
+        self._pairs: Sequence[Paired] = ()
         self._batches = self._samples = 0
 
     def add(self, reference: Snapshot, target: Snapshot, indices: Sequence[int] | None = None) -> None:
@@ -45,20 +58,32 @@ class OutputComparison:
             indices: the dataset index of every sample. A leaf whose dimension 0 has as many entries is taken to be
                 by sample, and positions in it begin with the dataset index.
         """
-        pairing = Pairing(reference.structure, target.structure)
+        for leaf, left, right in self._paired((reference.structure, target.structure)):
+            leaf.add(left, right, (_leaf(left, reference), _leaf(right, target)), indices)
+        self._batches += 1
+        self._samples += len(indices) if indices is not None else 0
+
+    def _paired(self, structures: tuple[Node, Node]) -> Sequence[Paired]:
+        """Give what stands side by side; structures mostly stay the same from batch to batch."""
+        if structures == self._known:
+            return self._pairs
+        pairing = Pairing(*structures)
         for told, new in ((self._reasons, pairing.reasons), (self._notes, pairing.notes)):
             for text in new[: max(0, _MOST_REASONS - len(told))]:
                 told[text] = None
+        pairs = []
         for path, left, right in pairing.leaves:
             if _says_nothing(left, right):
                 continue
             key = path, _identity(left), _identity(right)
             leaf = self._leaves.get(key)
             if leaf is None:
-                leaf = self._leaves[key] = LeafComparison(path, left, right, self._tolerance, self._buffers)
-            leaf.add(left, right, (_leaf(left, reference), _leaf(right, target)), indices)
-        self._batches += 1
-        self._samples += len(indices) if indices is not None else 0
+                leaf = self._leaves[key] = LeafComparison(
+                    path, left, right, self._tolerance, self._buffers, self._detail
+                )
+            pairs.append((leaf, left, right))
+        self._known, self._pairs = structures, pairs
+        return pairs
 
     def skip(self, reason: str) -> None:
         """Count a batch that is not compared."""
@@ -85,15 +110,18 @@ class OutputComparison:
         return "same" if verdicts == {"same"} else "unjudged"
 
 
-def compare(reference: Any, target: Any, tolerance: Tolerance | None = None) -> OutputsReport:
+def compare(
+    reference: Any, target: Any, tolerance: Tolerance | None = None, *, detail: Detail = "full"
+) -> OutputsReport:
     """Compare what two models returned for the same inputs.
 
     Args:
         reference: any nesting of containers, tensors, arrays, numbers and strings.
         target: likewise.
         tolerance: how closely to judge.
+        detail: how much to find out, as `OutputComparison` has it.
     """
-    comparison = OutputComparison(tolerance)
+    comparison = OutputComparison(tolerance, detail=detail)
     comparison.add(snapshot(reference, copy=False), snapshot(target, copy=False))
     return comparison.report()
 

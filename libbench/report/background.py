@@ -142,6 +142,13 @@ def _leaf_lines(leaf: LeafReport) -> Iterator[str]:
     yield ", ".join(f"{name} {value}" for name, value in named)
     if leaf.ulp_max is not None:
         yield f"ULP p50 {figure(leaf.ulp_p50)}, p99 {figure(leaf.ulp_p99)}, max {figure(leaf.ulp_max)}"
+    if leaf.grid:
+        yield "smallest grid level " + ", ".join(
+            f"{dtype} {'none' if level is None else level}" for dtype, level in leaf.grid.items()
+        )
+    if leaf.top1 is not None:
+        shared = "" if leaf.top5 is None else f", {100 * leaf.top5:.3g} % of the top-5 is shared"
+        yield f"top-1 agrees in {100 * leaf.top1:.4g} % of {plural(leaf.ranked_rows, 'row')}{shared}"
     if any((*leaf.nans, *leaf.infs)):
         nans, infs = (" against ".join(f"{count:,}" for count in counts) for counts in (leaf.nans, leaf.infs))
         yield f"NaN {nans}, infinite {infs}"

@@ -79,7 +79,7 @@ def _processor() -> str:
 
 def finish(section: str, rows: Sequence[Row], peers: Sequence[str] = ()) -> None:
     """Print the rows, and put them into the page where `--write` asks for it."""
-    parser = argparse.ArgumentParser(description=f"{section}: figures of the config layer beside their bars.")
+    parser = argparse.ArgumentParser(description=f"{section}: figures beside their bars.")
     parser.add_argument("--write", action="store_true", help="keep the figures in docs/benchmarks.md")
     arguments = parser.parse_args()
     report(section, rows, peers, write=arguments.write)

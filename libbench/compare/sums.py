@@ -1,0 +1,108 @@
+"""Sums of squares and products over finite pairs, and the statistics that follow from them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from libbench.compare.piece import Buffers
+
+Array = np.ndarray[Any, Any]
+
+_TINY = 1e-28  # sums of squares below it may have lost digits in float32
+
+
+class Sums:
+    """What is summed about the values at one path, in float64.
+
+    Args:
+        buffers: memory for the steps.
+    """
+
+    def __init__(self, buffers: Buffers) -> None:
+        self._buffers = buffers
+        self._count = 0
+        self._power = 0.0  # reference squared
+        self._error = 0.0  # difference squared
+        self._other = 0.0  # target squared
+        self._cross = 0.0  # reference times target
+
+    def add_exactly(self, reference: Array, target: Array, difference: Array, count: int) -> None:
+        """Take float64 arrays that are zero at all places which do not count."""
+        self._count += count
+        self._power += float(np.dot(reference, reference))
+        self._error += float(np.dot(difference, difference))
+        self._other += float(np.dot(target, target))
+        self._cross += float(np.dot(reference, target))
+
+    def add_equal(self, values: torch.Tensor, count: int) -> None:
+        """Take one piece of values that both sides have, zero at all places that do not count."""
+        power = torch.dot(values, values).item()
+        if values.dtype is torch.float32 and not _TINY < power < math.inf:
+            wide = self._wide("r", values)
+            power = torch.dot(wide, wide).item()
+        self._count += count
+        self._power += power
+        self._other += power
+        self._cross += power
+
+    def add(self, reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor, count: int) -> float:
+        """Take one piece in the dtype of the cheap steps, zero at all places that do not count.
+
+        Returns:
+            What no absolute value of either side exceeds.
+        """
+        power, error, other, cross = _products(reference, target, difference)
+        if reference.dtype is torch.float32 and not (
+            min(power, error, other) > _TINY and power + error + other < math.inf
+        ):
+            wide = self._wide("r", reference), self._wide("t", target), self._wide("d", difference)
+            power, error, other, cross = _products(*wide)
+        self._count += count
+        self._power += power
+        self._error += error
+        self._other += other
+        self._cross += cross
+        return 1.01 * (math.sqrt(power) + math.sqrt(error))
+
+    @property
+    def rmse(self) -> float | None:
+        """The root of the mean squared difference; None without finite places."""
+        return math.sqrt(self._error / self._count) if self._count else None
+
+    @property
+    def cosine(self) -> float | None:
+        """The cosine between both sides; None when one of them is zero or too large to square."""
+        norms = math.sqrt(self._power) * math.sqrt(self._other)
+        if not 0 < norms < math.inf or not abs(self._cross) < math.inf:
+            return None
+        return max(-1.0, min(1.0, self._cross / norms))
+
+    @property
+    def snr_db(self) -> float | None:
+        """Reference power over difference power in dB; None without finite places."""
+        if not self._count or not self._power + self._error < math.inf:
+            return None
+        if self._error == 0:
+            return math.inf
+        # The logarithms apart: the quotient of a tiny and a huge power is no float.
+        return 10 * (math.log10(self._power) - math.log10(self._error)) if self._power > 0 else -math.inf
+
+    def _wide(self, name: str, values: torch.Tensor) -> torch.Tensor:
+        return self._buffers.get(f"wide {name}", torch.float64, values.numel()).copy_(values)
+
+
+def _products(
+    reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor
+) -> tuple[float, float, float, float]:
+    """Give the squares of the reference, the difference and the target, and the product of both sides."""
+    power = torch.dot(reference, reference).item()
+    error = torch.dot(difference, difference).item()
+    # From the small difference, a cosine near 1 keeps more digits; where it is not small, digits would cancel.
+    if error < 0.01 * power:
+        change = torch.dot(reference, difference).item()
+        return power, error, power + 2 * change + error, power + change
+    return power, error, torch.dot(target, target).item(), torch.dot(reference, target).item()
