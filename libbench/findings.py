@@ -58,6 +58,7 @@ class LeafReport:
         level: the smallest tolerance level that passes; -inf when all agree exactly, inf when none passes.
         rtol: the relative tolerance used; None for what is compared exactly by its nature.
         atol: the absolute tolerance used.
+        noise: the largest absolute difference here between two runs of the reference; None where it is not known.
     """
 
     path: str
@@ -83,6 +84,7 @@ class LeafReport:
     level: float | None = None
     rtol: float | None = None
     atol: float | None = None
+    noise: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +111,42 @@ class OutputsReport:
     samples: int = 0
     elements: int = 0
     skipped: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafNoise:
+    """How far two runs of one side on one batch lay apart at one path.
+
+    Attributes:
+        path: as in `LeafReport`.
+        max_abs: the largest absolute difference; infinite where they differ in more than finite values.
+        rmse: the root of the mean squared difference; None where it has no meaning.
+        level: the smallest tolerance level that passes, as in `LeafReport`.
+    """
+
+    path: str
+    max_abs: float
+    rmse: float | None = None
+    level: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rerun:
+    """A side's first call against another one on the same batch, which it had every right to make.
+
+    Attributes:
+        setting: what was other about it: "again" for nothing at all, "2 threads, not 1".
+        verdict: by the default tolerance of the dtypes; "unjudged" where it was not made.
+        exact: whether both agreed in every bit, but for the sign of a zero.
+        leaves: by path, how far they lay apart.
+        note: what differs, or why it was not made; empty when there is nothing to say.
+    """
+
+    setting: str
+    verdict: Verdict
+    exact: bool = False
+    leaves: tuple[LeafNoise, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,15 +6,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from libbench.checks import checks
 from libbench.config import difference
-from libbench.findings import MetricReport
-from libbench.interfaces import Evaluator, Event
+from libbench.findings import MetricReport, Rerun
+from libbench.interfaces import Evaluator, Event, Session
 from libbench.job import Job
 from libbench.matching import Matcher
+from libbench.noise import bands, notes, within_noise
 from libbench.plan import Plan
 from libbench.result import Comparison, Output, Result, SideFailed
 from libbench.settings import Timer, Tolerance
@@ -56,7 +58,8 @@ class Pair:
 
     def run_reference(self, snapshots: Snapshots) -> Result:
         job = self._jobs[0]
-        for result in stages(job, snapshots.folder, lambda event: self._watch(job.name, event), snapshots.add):
+        watch = partial(self._watch, job.name)
+        for result in stages(job, snapshots.folder, watch, snapshots.add, rerun=True):
             self.update(reference=result)
         return self.comparison.reference
 
@@ -64,10 +67,11 @@ class Pair:
         reference, target = self._jobs
         self.update(tolerance=self._tolerance)
         matcher = Matcher(snapshots, folder, self._tolerance, keep=self._plan.save is not None)
+        noise = bands(self.comparison.reference)
         for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
-            self.update(target=result, outputs=matcher.report(), inputs=matcher.inputs())
+            self.update(target=result, outputs=within_noise(matcher.report(), noise), inputs=matcher.inputs())
         if not self.comparison.target.failure:
-            self.update(outputs=matcher.final_report())
+            self.update(outputs=within_noise(matcher.final_report(), noise))
         metrics = _metrics(reference, self.comparison, self._tolerance)
         self.update(metrics=metrics, notes=(*matcher.notes(), *_notes(self.comparison)))
 
@@ -98,8 +102,14 @@ class Pair:
         return "in one process a side gave other outputs than alone (modules of one name, or a global switch?)"
 
 
-def stages(job: Job, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], None]) -> Iterator[Result]:
-    """Run one side; give its result after every stage, and with the failure when there is one."""
+def stages(
+    job: Job, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], None], *, rerun: bool = False
+) -> Iterator[Result]:
+    """Run one side; give its result after every stage, and with the failure when there is one.
+
+    Args:
+        rerun: measure the side's own noise at the end; that it could not be measured is no failure of the side.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     result = Result(job.record())
     (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
@@ -109,9 +119,19 @@ def stages(job: Job, folder: Path, watch: Callable[[Event], None], take: Callabl
             yield result
             for output in session.batches():
                 take(output)
-            yield replace(result, evaluation=session.metrics())
+            result = replace(result, evaluation=session.metrics())
+            yield result
+            if rerun:
+                yield replace(result, reruns=(_rerun(session),))
     except SideFailed as error:
         yield replace(result, failure=error.failure)
+
+
+def _rerun(session: Session) -> Rerun:
+    try:
+        return session.rerun()
+    except SideFailed as error:
+        return Rerun(setting="another run", verdict="unjudged", note=f"failed: {error.failure.message}")
 
 
 def _metrics(reference: Job, comparison: Comparison, tolerance: Tolerance) -> tuple[MetricReport, ...]:
@@ -141,6 +161,9 @@ def _notes(comparison: Comparison) -> Iterator[str]:
             yield f"the {name}'s evaluator gave no record for {result.evaluation.missing:,} samples"
         if result.preparation and result.preparation.mutated:
             yield f"the {name} changes its inputs in place: {', '.join(result.preparation.mutated)}"
+        if result.evaluation and result.evaluation.changed:
+            yield f"the {name}'s calls change what the model keeps: {_few(result.evaluation.changed)}"
+        yield from notes(name, result)
     target = comparison.target.preparation
     if target and target.repeats != "same":
         yield f"the target does not repeat itself: {target.repeats}"
@@ -155,3 +178,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     threads = [r.environment.get("threads") for r in (comparison.reference, comparison.target)]
     if None not in threads and threads[0] != threads[1]:
         yield f"threads differ: {threads[0]} and {threads[1]}"
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")

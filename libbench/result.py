@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from libbench.config import Change
 from libbench.errors import MissingPackageError, UnavailableError
-from libbench.findings import MetricReport, OutputsReport
+from libbench.findings import MetricReport, OutputsReport, Rerun
 from libbench.settings import Timer, Tolerance
 
 Stage = Literal["instantiate", "compile", "evaluate", "measure"]
@@ -146,6 +146,7 @@ class Preparation:
         repeats: "same" when two calls on the first batch agreed, else what differed.
         mutated: paths of the inputs that the model changed in place.
         resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
+        again: the two calls that `repeats` speaks of, leaf by leaf.
     """
 
     seconds: Mapping[str, float]
@@ -158,6 +159,7 @@ class Preparation:
     repeats: str
     mutated: tuple[str, ...]
     resident: int | None
+    again: Rerun | None = None
 
 
 @dataclass(frozen=True)
@@ -184,12 +186,14 @@ class Evaluation:
     Attributes:
         metrics: by name; None without an evaluator.
         missing: samples that were run and for which the evaluator gave no record.
+        changed: parameters and buffers that the calls of the evaluation have changed, as BatchNorm in train mode does.
         peak: largest memory while evaluating, in bytes above what was there before, by kind of memory.
     """
 
     metrics: Mapping[str, float] | None
     peak: Mapping[str, int]
     missing: int = 0
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -206,7 +210,11 @@ class JobRecord:
 
 @dataclass(frozen=True)
 class Result:
-    """One side, as far as it came. What failed later takes nothing away from what was won before."""
+    """One side, as far as it came. What failed later takes nothing away from what was won before.
+
+    Attributes:
+        reruns: the first call against others with another legal choice; of a reference only.
+    """
 
     job: JobRecord
     environment: Mapping[str, Any] = field(default_factory=dict)
@@ -214,6 +222,7 @@ class Result:
     evaluation: Evaluation | None = None
     timings: tuple[Mapping[str, Timing], ...] = ()
     failure: Failure | None = None
+    reruns: tuple[Rerun, ...] = ()
 
     @property
     def metrics(self) -> Mapping[str, float] | None:

@@ -18,11 +18,14 @@ import torch
 
 from libbench.compare import OutputComparison
 from libbench.errors import LibbenchError
+from libbench.findings import Rerun
 from libbench.interfaces import Batch, Evaluator, Event, Watch
 from libbench.job import Job
+from libbench.noise import AGAIN, rerun_of
 from libbench.parts import Parts, build_parts
 from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
-from libbench.tree import Snapshot, fingerprint, map_tensors, save_snapshot, snapshot, tensors
+from libbench.state import changed, state_of
+from libbench.tree import Snapshot, fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
 POOL = 8
@@ -67,9 +70,10 @@ class Side:
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
             with _clock(seconds, "second"):
                 outputs = self._call(fed if not mutated else self._fresh(first))
-            repeats = _same(before, snapshot(outputs, copy=False))
+            again = _compared(AGAIN, before, snapshot(outputs, copy=False))
             del before, outputs  # they are no part of what the model keeps
         self._mutates = bool(mutated)
+        self._first = first
         resident = _above(self._parts.device.memory(), self._memory_before)
         return Preparation(
             seconds=seconds,
@@ -79,14 +83,16 @@ class Side:
             parameters=_parameters(self._parts.model),
             samples=_length(getattr(self._parts.data, "dataset", None)),
             batches=_length(self._parts.data),
-            repeats=repeats,
+            repeats=_told(again),
             mutated=mutated,
             resident=next(iter(resident.values()), None),
+            again=again,
         )
 
     def batches(self) -> Iterator[Output]:
         device, total = self._parts.device, _length(self._parts.data)
         with self._during("evaluate"):
+            self._state = state_of(self._parts.model)
             device.reset_peak()
             self._memory_before = device.memory()
             source = self._data()
@@ -109,7 +115,24 @@ class Side:
                     metrics = {str(k): float(value) for k, value in evaluator.evaluate(records).items()}
             missing = len(self._samples - records.keys()) if evaluator is not None else 0
             peak = _above(self._parts.device.peak_memory(), self._memory_before)
-            return Evaluation(metrics, peak, missing)
+            return Evaluation(metrics, peak, missing, changed(self._state, state_of(self._parts.model)))
+
+    def rerun(self) -> Rerun:
+        """Make the first call once more, from the same seed, with another number of threads; compare the two.
+
+        Compiled code is left alone, since torch compiles anew for another number of threads.
+        """
+        threads = torch.get_num_threads()
+        other = 2 if threads == 1 else 1
+        setting = f"{other} thread{'s' if other > 1 else ''}, not {threads}"
+        if self._compiled.facts is not None:
+            note = "not made: for another number of threads, everything would be compiled again"
+            return Rerun(setting=setting, verdict="unjudged", note=note)
+        with self._during("evaluate"):
+            fed = self._fresh(self._first)
+            with _threads(other):
+                taken = snapshot(self._call(fed), copy=False)
+            return _compared(setting, load_snapshot(first_outputs(self._folder, self.index), 0), taken)
 
     def fill_pool(self) -> None:
         """Keep the first full batches on the device."""
@@ -237,16 +260,17 @@ def first_outputs(folder: Path, index: int) -> Path:
     return place
 
 
-def _same(first: Snapshot, second: Snapshot) -> str:
-    """Say "same", or what two calls on one input did not agree in."""
+def _compared(setting: str, first: Snapshot, second: Snapshot) -> Rerun:
     comparison = OutputComparison()
     comparison.add(first, second)
-    report = comparison.report()
-    if report.verdict != "different":
+    return rerun_of(setting, comparison.report())
+
+
+def _told(again: Rerun) -> str:
+    """Say "same", or what two calls on one input did not agree in."""
+    if again.verdict != "different":
         return "same"
-    worst = next((leaf for leaf in report.leaves if leaf.verdict == "different"), None)
-    what = "; ".join(report.reasons) if worst is None else f"{worst.path}: {'; '.join(worst.reasons)}"
-    return f"two calls on one batch differ, so it draws at random or keeps a state ({what})"
+    return f"two calls on one batch differ, so it draws at random or keeps a state ({again.note})"
 
 
 def _changed(before: Any, after: Any) -> tuple[str, ...]:
@@ -277,6 +301,16 @@ def _length(sized: Any) -> int | None:
 def _brief(indices: Iterable[int]) -> str:
     listed = sorted(indices)
     return ", ".join(map(str, listed[:5])) + (f", ... ({len(listed)})" if len(listed) > 5 else "")
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

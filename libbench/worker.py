@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from libbench import environment
+from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
 from libbench.measure import measure
@@ -59,6 +60,10 @@ class Worker:
     def metrics(self) -> Evaluation:
         """Give the first side's metrics and memory, after its last batch."""
         return self._sides[0].metrics()
+
+    def rerun(self) -> Rerun:
+        """Compare the first side's first call with one that it had every right to make otherwise."""
+        return self._sides[0].rerun()
 
     def measure(self, timer: Timer) -> Measurement:
         """Time the sides."""

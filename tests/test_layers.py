@@ -17,8 +17,8 @@ ROOT = Path(__file__).parent.parent
 FLOORS = (
     "errors tree optional records settings findings",
     "config",
-    "interfaces job result judge methods pick",
-    "worker side parts measure speed compare data child serve environment",
+    "interfaces job result judge methods noise pick",
+    "worker side parts measure speed compare data child serve state environment",
     "diff sweep pair plan checks matching snapshots timing",
     "compilers devices evaluators runners workloads report",
     "cli configs",
