@@ -20,6 +20,7 @@ from libbench.plan import Plan, settings_of, timer_of
 from libbench.result import Comparison, Result, SideFailed
 from libbench.snapshots import Snapshots
 from libbench.timing import Watch, measurements, runner_of
+from libbench.trusted import Trusted
 
 __all__ = ["Plan", "diff", "diff_all", "run"]
 
@@ -64,17 +65,22 @@ def diff_all(
     with work_folder(plan.save) as folder:
         begin = time.monotonic()
         reference = replace(reference, cache=str(folder / "cache" / "reference"))
-        snapshots = Snapshots(folder / "reference", limit=plan.spill)
-        known: Result | None = None
+        trusted = Trusted.of(reference, folder, plan)
+        others = [
+            Trusted.of(reference.at_seed(seed), folder / f"seed-{seed}", plan)
+            for seed in range(reference.seed + 1, reference.seed + plan.seeds)
+        ]
         for number, (job, setting) in enumerate(zip(targets, settings, strict=True), start=1):
             place = folder / (f"target-{number}" if len(targets) > 1 else "target")
             target = replace(job, cache=str(folder / "cache" / place.name))
             pair = Pair(reference, target, setting, plan, watch, keep, begin)
-            known = pair.run_reference(snapshots) if known is None else known
-            pair.update(reference=known)
-            if known.failure is None:
-                pair.run_target(snapshots, place)
-                pair.time(snapshots, place)
+            pair.run_reference(trusted)
+            if pair.comparison.reference.failure is None:
+                pair.run_target(trusted, place)
+                for other in others:
+                    pair.repeat(other, other.outputs.folder.parent / place.name)
+                pair.note_seeds(trusted, others)
+                pair.time(trusted.outputs, place)
             pair.update(complete=True)
             yield pair.comparison
             begin = time.monotonic()

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from libbench.compare import OutputComparison
-from libbench.findings import OutputsReport
+from libbench.compare.truth import TruthComparison
+from libbench.findings import OutputsReport, TruthReport
 from libbench.result import Output
 from libbench.settings import Tolerance
 from libbench.snapshots import Key, Snapshots
-from libbench.tree import load_snapshot, remove_snapshot
+from libbench.tree import Snapshot, load_snapshot, remove_snapshot
 
 
 class Matcher:
@@ -23,10 +24,15 @@ class Matcher:
         reference: the reference's outputs.
         folder: where the target's session leaves its snapshots.
         keep: False removes each of them when it has been compared.
+        truths: what a float64 copy of the reference returned, to judge both sides by; None where there is none.
     """
 
-    def __init__(self, reference: Snapshots, folder: Path, tolerance: Tolerance, *, keep: bool) -> None:
+    def __init__(
+        self, reference: Snapshots, folder: Path, tolerance: Tolerance, *, keep: bool, truths: Snapshots | None = None
+    ) -> None:
         self._reference = reference
+        self._truths = truths
+        self._truth = TruthComparison("float64")
         self._folder = folder
         self._keep = keep
         self._comparison = OutputComparison(tolerance)
@@ -44,14 +50,33 @@ class Matcher:
         self._seen[key] += 1
         if isinstance(other, str):
             self._comparison.skip(other)
+            self._truth.skip(other)
         else:
             self._matched += 1
             self._other_inputs += other.inputs != output.inputs
             self._hash.update(output.inputs.encode())
-            ours = load_snapshot(self._folder, output.number)
-            self._comparison.add(self._reference.load(other), ours, output.indices)
+            sides = self._reference.load(other), load_snapshot(self._folder, output.number)
+            self._comparison.add(*sides, output.indices)
+            self._judge(other, sides, output, self._seen[key] - 1)
         if not self._keep:
             remove_snapshot(self._folder, output.number)
+
+    def _judge(self, reference: Output, sides: tuple[Snapshot, Snapshot], output: Output, occurrence: int) -> None:
+        if self._truths is None:
+            return
+        truth = self._truths.find(reference, occurrence)
+        if isinstance(truth, str):
+            self._truth.skip(truth.replace("reference", "float64 copy"))
+        elif truth.inputs != reference.inputs:
+            self._truth.skip("the float64 copy had other inputs: the data do not repeat themselves")
+        elif reference.inputs != output.inputs:
+            self._truth.skip("the target had other inputs")
+        else:
+            self._truth.add(self._truths.load(truth), *sides, output.indices)
+
+    def truth(self) -> TruthReport | None:
+        """Give what the truth says by now; None without one."""
+        return None if self._truths is None else self._truth.report()
 
     def report(self) -> OutputsReport:
         """Give what was found by now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -20,9 +20,13 @@ from libbench.noise import bands, notes, within_noise
 from libbench.plan import Plan
 from libbench.result import Comparison, Output, Result, SideFailed
 from libbench.settings import Timer, Tolerance
+from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import speedups
 from libbench.timing import Watch, measurements, one_runner, runner_of
+from libbench.tree import fingerprint, load_snapshot
+from libbench.trusted import Trusted
+from libbench.truths import truth_of
 
 Keep = Callable[[Comparison], None]
 
@@ -56,24 +60,63 @@ class Pair:
         self.comparison = replace(grown, checks=checks(grown, self._plan.min_speedup))
         self._keep(self.comparison)
 
-    def run_reference(self, snapshots: Snapshots) -> Result:
-        job = self._jobs[0]
-        watch = partial(self._watch, job.name)
-        for result in stages(job, snapshots.folder, watch, snapshots.add, rerun=True):
-            self.update(reference=result)
-        return self.comparison.reference
+    def run_reference(self, trusted: Trusted) -> None:
+        """Run the reference and, where one is asked for, the truth, or take what is known of them."""
+        if trusted.result is None:
+            job, outputs = trusted.job, trusted.outputs
+            for result in stages(job, outputs.folder, partial(self._watch, job.name), outputs.add, rerun=True):
+                self.update(reference=result)
+            trusted.result = self.comparison.reference
+        self.update(reference=trusted.result)
+        if trusted.truths is None or trusted.result.failure:
+            return
+        if trusted.truth is None:
+            job, outputs = trusted.truth_job(), trusted.truths
+            for result in stages(job, outputs.folder, partial(self._watch, job.name), outputs.add):
+                trusted.truth = result
+        self.update(truth_side=trusted.truth, truth=truth_of(trusted.truth, None))
 
-    def run_target(self, snapshots: Snapshots, folder: Path) -> None:
+    def run_target(self, trusted: Trusted, folder: Path) -> None:
         reference, target = self._jobs
         self.update(tolerance=self._tolerance)
-        matcher = Matcher(snapshots, folder, self._tolerance, keep=self._plan.save is not None)
+        keep, truths, truth = self._plan.save is not None, trusted.truths, trusted.truth
+        matcher = Matcher(trusted.outputs, folder, self._tolerance, keep=keep, truths=truths)
         noise = bands(self.comparison.reference)
         for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
-            self.update(target=result, outputs=within_noise(matcher.report(), noise), inputs=matcher.inputs())
+            outputs = within_noise(matcher.report(), noise)
+            self.update(target=result, outputs=outputs, inputs=matcher.inputs(), truth=truth_of(truth, matcher.truth()))
         if not self.comparison.target.failure:
             self.update(outputs=within_noise(matcher.final_report(), noise))
         metrics = _metrics(reference, self.comparison, self._tolerance)
         self.update(metrics=metrics, notes=(*matcher.notes(), *_notes(self.comparison)))
+
+    def repeat(self, trusted: Trusted, folder: Path) -> None:
+        """Ask the same at another seed."""
+        target = self._jobs[1].at_seed(trusted.job.seed)
+        target = replace(target, cache=self._jobs[1].cache)
+        done = self.comparison.seeds
+        plan = replace(self._plan, speed=False, min_speedup=None, seeds=1)
+
+        def watch(name: str, event: Event) -> None:
+            self._watch(f"{name}, seed {target.seed}", event)
+
+        def keep(comparison: Comparison) -> None:
+            self.update(seeds=(*done, comparison))
+
+        settings = self._tolerance, self._timer
+        pair = Pair(trusted.job, target, settings, plan, watch, keep, time.monotonic())
+        pair.run_reference(trusted)
+        if not pair.comparison.reference.failure:
+            pair.run_target(trusted, folder)
+        pair.update(complete=True)
+
+    def note_seeds(self, trusted: Trusted, others: Sequence[Trusted]) -> None:
+        """Say so where further seeds have changed nothing: they are no further evidence."""
+        first = self.comparison.inputs, _first(trusted)
+        found = [(c.inputs, _first(other)) for c, other in zip(self.comparison.seeds, others, strict=True)]
+        if found and None not in first and all(each == first for each in found):
+            note = "no seed changes the reference's inputs or its first outputs: all seeds show the same"
+            self.update(notes=(*self.comparison.notes, note))
 
     def time(self, snapshots: Snapshots, folder: Path) -> None:
         if not self._plan.speed or self.comparison.target.failure:
@@ -132,6 +175,13 @@ def _rerun(session: Session) -> Rerun:
         return session.rerun()
     except SideFailed as error:
         return Rerun(setting="another run", verdict="unjudged", note=f"failed: {error.failure.message}")
+
+
+def _first(trusted: Trusted) -> str | None:
+    """Give the fingerprint of a reference's first outputs; None where it did not come to them."""
+    if trusted.result is None or trusted.result.preparation is None:
+        return None
+    return fingerprint(dict(load_snapshot(first_outputs(trusted.outputs.folder, 0), 0).leaves))
 
 
 def _metrics(reference: Job, comparison: Comparison, tolerance: Tolerance) -> tuple[MetricReport, ...]:

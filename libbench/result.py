@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from libbench.config import Change
 from libbench.errors import MissingPackageError, UnavailableError
-from libbench.findings import MetricReport, OutputsReport, Rerun
+from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.settings import Timer, Tolerance
 
 Stage = Literal["instantiate", "compile", "evaluate", "measure"]
@@ -247,7 +247,10 @@ class Comparison:
     Attributes:
         changes: the difference of the two configs.
         inputs: fingerprint of the inputs of all batches that both sides ran; None when they differ or are none.
-        outputs: None when no batch was compared.
+        outputs: judged by tolerance; None when no batch was compared.
+        truth: both sides judged by a float64 copy of the reference, which then decides on floating values; None where
+            none was asked for.
+        truth_side: that copy.
         measurements: the timed rounds, one for each process, reference first.
         speedups: one for each clock.
         tolerance: what the outputs and metrics were judged by; None when they were not.
@@ -255,6 +258,7 @@ class Comparison:
         notes: what a reader should know before trusting a figure.
         seconds: what the comparison took.
         complete: False while it runs, and for one that was interrupted.
+        seeds: the same question at further seeds, without speed.
     """
 
     reference: Result
@@ -271,14 +275,20 @@ class Comparison:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     complete: bool = False
+    truth: TruthReport | None = None
+    truth_side: Result | None = None
+    seeds: tuple[Comparison, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """0 same, 1 different, 2 could not be judged, as `diff(1)`.
+        """0 same, 1 different, 2 could not be judged, as `diff(1)`; the largest of all seeds.
 
         A reference that cannot be trusted ends the question, whatever else was found; a difference that was found
         outweighs a check that could not be made.
         """
+        return max([self._own_code(), *(seed.exit_code for seed in self.seeds)])
+
+    def _own_code(self) -> int:
         unjudged = [check for check in self.checks if check.verdict == "unjudged"]
         if not self.complete or self.reference.failure or any(c.name.startswith("reference") for c in unjudged):
             return 2
