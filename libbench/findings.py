@@ -135,7 +135,7 @@ class Rerun:
     """A side's first call against another one on the same batch, which it had every right to make.
 
     Attributes:
-        setting: what was other about it: "again" for nothing at all, "2 threads, not 1".
+        setting: what was other about it: "again" for nothing at all, "2 threads instead of 1".
         verdict: by the default tolerance of the dtypes; "unjudged" where it was not made.
         exact: whether both agreed in every bit, but for the sign of a zero.
         leaves: by path, how far they lay apart.

@@ -124,7 +124,7 @@ class Side:
         """
         threads = torch.get_num_threads()
         other = 2 if threads == 1 else 1
-        setting = f"{other} thread{'s' if other > 1 else ''}, not {threads}"
+        setting = f"{other} thread{'s' if other > 1 else ''} instead of {threads}"
         if self._compiled.facts is not None:
             note = "not made: for another number of threads, everything would be compiled again"
             return Rerun(setting=setting, verdict="unjudged", note=note)

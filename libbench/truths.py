@@ -41,4 +41,4 @@ def _form(leaf: LeafReport) -> LeafReport:
         return leaf
     values = value_reasons(leaf)
     left = tuple(reason for reason in leaf.reasons if reason not in values)
-    return replace(leaf, reasons=left) if left else replace(leaf, reasons=(), mismatches=0, verdict="same")
+    return replace(leaf, reasons=left, mismatches=0, verdict=leaf.verdict if left else "same")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from libbench.report import background, compared, costs
+from libbench.report import background, compared, costs, judged
 from libbench.report.headline import LONGEST, headline, pieces
 from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page
@@ -37,8 +37,13 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     compared.write_config(page, comparison, verbose)
     page.gap()
     compared.write_outputs(page, comparison, verbose)
+    judged.write_noise(page, comparison)
     if verbose and comparison.outputs is not None:
         background.write_leaf_details(page, comparison.outputs)
+    page.gap()
+    judged.write_truth(page, comparison, verbose)
+    page.gap()
+    judged.write_seeds(page, comparison)
     page.gap()
     compared.write_metrics(page, comparison, verbose)
     page.gap()
