@@ -123,9 +123,11 @@ class Job:
             if type(own) is int:
                 lines.append(f"data.seed={max(0, own + seed - self.seed)}")
         if self.file is not None:
-            return replace(Job.load(self.file, lines, seed), name=self.name)
-        config = LazyConfig.apply_overrides(self.config, lines[len(self.overrides) :])
-        return Job._of(self.name, config, seed, None, ())
+            job = Job.load(self.file, lines, seed)
+        else:
+            config = LazyConfig.apply_overrides(self.config, lines[len(self.overrides) :])
+            job = Job._of(self.name, config, seed, None, ())
+        return replace(job, name=self.name, cache=self.cache, truth=self.truth)
 
     def ticket(self) -> dict[str, Any]:
         """Give what another process needs to make this job again: plain JSON.

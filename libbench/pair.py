@@ -93,7 +93,6 @@ class Pair:
     def repeat(self, trusted: Trusted, folder: Path) -> None:
         """Ask the same at another seed."""
         target = self._jobs[1].at_seed(trusted.job.seed)
-        target = replace(target, cache=self._jobs[1].cache)
         done = self.comparison.seeds
         plan = replace(self._plan, speed=False, min_speedup=None, seeds=1)
 

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from libbench.compare import OutputComparison
 from libbench.errors import LibbenchError
 from libbench.findings import Rerun
 from libbench.interfaces import Batch, Evaluator, Event, Watch
 from libbench.job import Job
-from libbench.noise import AGAIN, rerun_of
+from libbench.noise import AGAIN
 from libbench.parts import Parts, build_parts
+from libbench.reruns import compare_runs, repeats, threads
 from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
 from libbench.state import changed, state_of
-from libbench.tree import Snapshot, fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
+from libbench.tree import fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
 POOL = 8
@@ -70,7 +70,7 @@ class Side:
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
             with _clock(seconds, "second"):
                 outputs = self._call(fed if not mutated else self._fresh(first))
-            again = _compared(AGAIN, before, snapshot(outputs, copy=False))
+            again = compare_runs(AGAIN, before, snapshot(outputs, copy=False))
             del before, outputs  # they are no part of what the model keeps
         self._mutates = bool(mutated)
         self._first = first
@@ -83,7 +83,7 @@ class Side:
             parameters=_parameters(self._parts.model),
             samples=_length(getattr(self._parts.data, "dataset", None)),
             batches=_length(self._parts.data),
-            repeats=_told(again),
+            repeats=repeats(again),
             mutated=mutated,
             resident=next(iter(resident.values()), None),
             again=again,
@@ -122,17 +122,17 @@ class Side:
 
         Compiled code is left alone, since torch compiles anew for another number of threads.
         """
-        threads = torch.get_num_threads()
-        other = 2 if threads == 1 else 1
-        setting = f"{other} thread{'s' if other > 1 else ''} instead of {threads}"
+        now = torch.get_num_threads()
+        other = 2 if now == 1 else 1
+        setting = f"{other} thread{'s' if other > 1 else ''} instead of {now}"
         if self._compiled.facts is not None:
             note = "not made: for another number of threads, everything would be compiled again"
             return Rerun(setting=setting, verdict="unjudged", note=note)
         with self._during("evaluate"):
             fed = self._fresh(self._first)
-            with _threads(other):
+            with threads(other):
                 taken = snapshot(self._call(fed), copy=False)
-            return _compared(setting, load_snapshot(first_outputs(self._folder, self.index), 0), taken)
+            return compare_runs(setting, load_snapshot(first_outputs(self._folder, self.index), 0), taken)
 
     def fill_pool(self) -> None:
         """Keep the first full batches on the device."""
@@ -260,19 +260,6 @@ def first_outputs(folder: Path, index: int) -> Path:
     return place
 
 
-def _compared(setting: str, first: Snapshot, second: Snapshot) -> Rerun:
-    comparison = OutputComparison()
-    comparison.add(first, second)
-    return rerun_of(setting, comparison.report())
-
-
-def _told(again: Rerun) -> str:
-    """Say "same", or what two calls on one input did not agree in."""
-    if again.verdict != "different":
-        return "same"
-    return f"two calls on one batch differ, so it draws at random or keeps a state ({again.note})"
-
-
 def _changed(before: Any, after: Any) -> tuple[str, ...]:
     """Give the paths of the inputs that a call has changed; `inputs` where it was no tensor, or all of them."""
     if fingerprint(before) == fingerprint(after):
@@ -301,16 +288,6 @@ def _length(sized: Any) -> int | None:
 def _brief(indices: Iterable[int]) -> str:
     listed = sorted(indices)
     return ", ".join(map(str, listed[:5])) + (f", ... ({len(listed)})" if len(listed) > 5 else "")
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ FLOORS = (
     "errors tree optional records settings findings",
     "config",
     "interfaces job result judge methods noise pick",
-    "worker side parts measure speed compare data child serve state truth environment",
+    "worker side reruns parts measure speed compare data child serve state truth environment",
     "diff sweep pair plan checks matching snapshots timing trusted truths",
     "compilers devices evaluators runners workloads report",
     "cli configs",

@@ -184,11 +184,17 @@ def test_running_and_timing_leave_the_parameters_as_they_were(job, tmp_path, met
 
 
 def test_a_reference_that_crashes_when_it_is_run_once_more_is_no_failure(config):
-    crashes = BODY + "import os\nclass Dies(Model):\n    def plain(self, x):\n"
-    crashes += (
-        "        if torch.get_num_threads() != 1: os.abort()\n        return super().plain(x)\nmodel = L(Dies)()\n"
-    )
-    file = config("dies", crashes + "runner = L('libbench.runners.process.Process')(threads=1)\n")
+    lines = """
+import os
+class Dies(Model):
+    def plain(self, x):
+        if torch.get_num_threads() != 1:
+            os.abort()
+        return super().plain(x)
+model = L(Dies)()
+runner = L('libbench.runners.process.Process')(threads=1)
+"""
+    file = config("dies", BODY + lines)
 
     comparison = diff(file, file, NO_SPEED)
 
