@@ -62,14 +62,13 @@ def diff_all(
     settings = [settings_of(reference, target, plan) for target in targets]
     for each in (reference, *targets):
         runner_of(each)
+    seeds = range(reference.seed + 1, reference.seed + plan.seeds)
+    moved = [[target.at_seed(seed) for seed in seeds] for target in targets]
     with work_folder(plan.save) as folder:
         begin = time.monotonic()
         reference = replace(reference, cache=str(folder / "cache" / "reference"))
         trusted = Trusted.of(reference, folder, plan)
-        others = [
-            Trusted.of(reference.at_seed(seed), folder / f"seed-{seed}", plan)
-            for seed in range(reference.seed + 1, reference.seed + plan.seeds)
-        ]
+        others = [Trusted.of(reference.at_seed(seed), folder / f"seed-{seed}", plan) for seed in seeds]
         for number, (job, setting) in enumerate(zip(targets, settings, strict=True), start=1):
             place = folder / (f"target-{number}" if len(targets) > 1 else "target")
             target = replace(job, cache=str(folder / "cache" / place.name))
@@ -77,8 +76,8 @@ def diff_all(
             pair.run_reference(trusted)
             if pair.comparison.reference.failure is None:
                 pair.run_target(trusted, place)
-                for other in others:
-                    pair.repeat(other, other.outputs.folder.parent / place.name)
+                for other, same in zip(others, moved[number - 1], strict=True):
+                    pair.repeat(other, same, other.outputs.folder.parent / place.name)
                 pair.note_seeds(trusted, others)
                 pair.time(trusted.outputs, place)
             pair.update(complete=True)

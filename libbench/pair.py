@@ -90,9 +90,9 @@ class Pair:
         metrics = _metrics(reference, self.comparison, self._tolerance)
         self.update(metrics=metrics, notes=(*matcher.notes(), *_notes(self.comparison)))
 
-    def repeat(self, trusted: Trusted, folder: Path) -> None:
+    def repeat(self, trusted: Trusted, target: Job, folder: Path) -> None:
         """Ask the same at another seed."""
-        target = self._jobs[1].at_seed(trusted.job.seed)
+        target = replace(target, name=self._jobs[1].name, cache=self._jobs[1].cache)
         done = self.comparison.seeds
         plan = replace(self._plan, speed=False, min_speedup=None, seeds=1)
 

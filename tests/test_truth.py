@@ -1,20 +1,23 @@
 """A float64 copy of the reference that judges both sides: how it is made, and what it says."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from report_records import different_leaf, leaf, outputs
 
 from libbench.compare.truth import LARGEST, TruthComparison, allowed_rmse
-from libbench.diff import Plan, diff
+from libbench.diff import Plan, diff, diff_all
 from libbench.errors import LibbenchError
 from libbench.job import Job
-from libbench.report.text import headline, render
+from libbench.report.text import headline, render, render_many
 from libbench.tree import snapshot
 from libbench.truth import Float64
+from libbench.truths import but_for_values
 
 TRUTH = Plan(speed=False, truth="float64")
 MODEL = """
@@ -384,3 +387,43 @@ def test_bits_that_are_read_as_another_dtype_are_let_alone():
 def test_parameters_that_the_first_call_would_draw_are_refused():
     with pytest.raises(LibbenchError, match="weight is made in the first call"):
         copied(torch.nn.LazyLinear(3), torch.ones(2, 2))
+
+
+# What it leaves to the other rules.
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64", "numpy.float64", "float"])
+def test_floating_values_are_left_to_the_truth(dtype):
+    assert but_for_values(outputs(different_leaf(dtypes=(dtype, dtype)))).verdict == "same"
+
+
+@pytest.mark.parametrize("dtypes", [("qint8", "qint8"), ("int64", "int64"), ("bool", "bool"), ("float32", "int64")])
+def test_values_that_no_truth_can_judge_are_not(dtypes):
+    assert but_for_values(outputs(different_leaf(dtypes=dtypes))).verdict == "different"
+
+
+@pytest.mark.parametrize(
+    "reason", ["dtype float32 in the reference, float16 in the target", "shape (2,) ..., (3,) ..."]
+)
+def test_what_differs_besides_the_values_stays(reason):
+    odd = different_leaf()
+    found = but_for_values(outputs(leaf(), replace(odd, reasons=(reason, *odd.reasons))))
+
+    assert (found.verdict, found.leaves[1].reasons) == ("different", (reason,))
+    assert but_for_values(outputs(leaf("a", "unjudged", reasons=("opaque",)), leaf("b"))).verdict == "unjudged"
+
+
+def test_sides_of_other_shapes_are_no_matter_of_truth():
+    report = judged(torch.ones(3, dtype=torch.float64), torch.ones(3), torch.ones(4))
+
+    assert report.leaves[0].reasons == ("reference and target have other shapes",)
+
+
+def test_several_targets_have_their_truth_in_their_row(job):
+    found = list(diff_all(job(), [job(), job("model.off=2e-6")], TRUTH))
+
+    text = " ".join(render_many(found, width=200).split())
+    assert [each.exit_code for each in found] == [0, 1]
+    assert found[0].truth_side == found[1].truth_side
+    assert "by float64: as close to it as the reference" in text
+    assert "by float64: output: worse by" in text

@@ -64,7 +64,7 @@ class TruthComparison:
             why = _unfit(third, left, right, self._dtype)
             if why:
                 leaf.unjudged[why] = None
-            elif third is not None and _shape(left) == _shape(right):
+            elif third is not None:
                 values = [_values(n, side) for n, side in ((third, truth), (left, reference), (right, target))]
                 leaf.add(values, indices)
         self._batches += 1
@@ -123,32 +123,42 @@ class _Leaf:
     def _piece(
         self, truth: torch.Tensor, sides: tuple[torch.Tensor, torch.Tensor], start: int, where: tuple[Place, int]
     ) -> None:
-        finite = truth.isfinite() & sides[0].isfinite() & sides[1].isfinite()
-        if not finite.all():
-            right = [_agrees(truth, side) for side in sides]
-            self._lost[0] += int((right[1] & ~right[0]).sum())
-            self._lost[1] += int((right[0] & ~right[1]).sum())
-            self._blind += int((~right[0] & ~right[1]).sum())
-            truth, *odd = (each.where(finite, 0.0) for each in (truth, *sides))
-            sides = odd[0], odd[1]
-        errors = [(side - truth).abs_() for side in sides]
-        self._elements += int(finite.sum())
+        errors = [side - truth for side in sides]
+        squares = [float(error.dot(error)) for error in errors]
+        self._elements += truth.numel()
+        if not all(map(math.isfinite, squares)):  # which one element that is not finite suffices for
+            truth, sides = self._finite(truth, sides)
+            errors = [side - truth for side in sides]
+            squares = [float(error.dot(error)) for error in errors]
         self._power += float(truth.dot(truth))
-        self._size = max(self._size, float(truth.abs().amax()))
+        self._size = max(self._size, *_absolute(truth.aminmax()))
         for i, error in enumerate(errors):
-            self._squares[i] += float(error.dot(error))
-            self._largest[i] = max(self._largest[i], float(error.amax()))
-        more = errors[1] - errors[0]
-        self._closer[0] += int((more > 0).sum())
-        self._closer[1] += int((more < 0).sum())
-        worst = int(more.argmax())
-        if float(more[worst]) > self._excess:
-            self._excess = float(more[worst])
+            self._squares[i] += squares[i]
+            self._largest[i] = max(self._largest[i], float(error.abs_().amax()))
+        more = errors[1].sub_(errors[0])
+        least, most = more.aminmax()
+        self._closer[0] += int(torch.count_nonzero(more > 0)) if most > 0 else 0
+        self._closer[1] += int(torch.count_nonzero(more < 0)) if least < 0 else 0
+        if float(most) > self._excess:
+            self._excess, worst = float(most), int(more.argmax())
             place, parts = where
             found = [float(side[worst]) for side in (truth, *sides)]
             self._outlier = Outlier(
                 at=place.at((start + worst) // parts), truth=found[0], reference=found[1], target=found[2]
             )
+
+    def _finite(
+        self, truth: torch.Tensor, sides: tuple[torch.Tensor, torch.Tensor]
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
+        """Count what is not finite somewhere, and give all three with zeros there."""
+        finite = truth.isfinite() & sides[0].isfinite() & sides[1].isfinite()
+        right = [_agrees(truth, side) for side in sides]
+        self._lost[0] += int((right[1] & ~right[0]).sum())
+        self._lost[1] += int((right[0] & ~right[1]).sum())
+        self._blind += int((~right[0] & ~right[1]).sum())
+        self._elements -= int((~finite).sum())
+        filled = [each.where(finite, 0.0) for each in (truth, *sides)]
+        return filled[0], (filled[1], filled[2])
 
     def report(self) -> LeafTruth:
         """Give what was found so far."""
@@ -190,6 +200,10 @@ class _Leaf:
         return [f"at {self._lost[1]:,} places it is NaN or infinite, or is not, unlike truth and reference"]
 
 
+def _absolute(ends: Sequence[torch.Tensor]) -> list[float]:
+    return [abs(float(end)) for end in ends]
+
+
 def _agrees(truth: torch.Tensor, side: torch.Tensor) -> torch.Tensor:
     """Tell where a side is finite as the truth is, or the same NaN or infinity."""
     return (truth.isfinite() & side.isfinite()) | (truth == side) | (truth.isnan() & side.isnan())
@@ -225,6 +239,8 @@ def _unfit(truth: Node | None, reference: Node, target: Node, dtype: str) -> str
             return f"the {name} has it in the layout {node['layout']}, which is not judged by a truth"
     if _shape(truth) != _shape(reference):
         return f"the {dtype} copy gives the shape {_shape(truth)}, the reference {_shape(reference)}"
+    if _shape(reference) != _shape(target):
+        return "reference and target have other shapes"
     if _complex(truth) != _complex(reference) or _complex(reference) != _complex(target):
         return "it is complex on one side only"
     return ""
