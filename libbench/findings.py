@@ -137,7 +137,7 @@ class Rerun:
     Attributes:
         setting: what was other about it: "again" for nothing at all, "2 threads instead of 1".
         verdict: by the default tolerance of the dtypes; "unjudged" where it was not made.
-        exact: whether both agreed in every bit, but for the sign of a zero.
+        exact: whether all that can be compared agreed in every bit, but for the sign of a zero.
         leaves: by path, how far they lay apart.
         note: what differs, or why it was not made; empty when there is nothing to say.
     """

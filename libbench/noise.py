@@ -15,12 +15,13 @@ AGAIN = "again"
 def rerun_of(setting: str, report: OutputsReport) -> Rerun:
     """Give the record of two runs of one side from what was found between their outputs."""
     worst = next((leaf for leaf in report.leaves if leaf.verdict == "different"), None)
+    read = [leaf for leaf in report.leaves if leaf.verdict != "unjudged"]
     reasons = report.reasons if worst is None else (f"{worst.path}: {'; '.join(worst.reasons)}",)
     return Rerun(
         setting=setting,
         verdict=report.verdict,
-        exact=not report.reasons and all(_exact(leaf) for leaf in report.leaves),
-        leaves=tuple(LeafNoise(path=x.path, max_abs=_size(x), rmse=x.rmse, level=x.level) for x in report.leaves),
+        exact=not report.reasons and all(_exact(leaf) for leaf in read),
+        leaves=tuple(LeafNoise(path=x.path, max_abs=_size(x), rmse=x.rmse, level=x.level) for x in read),
         note="; ".join(reasons) if report.verdict == "different" else "",
     )
 
@@ -63,10 +64,7 @@ def notes(name: str, result: Result) -> Iterator[str]:
                 f"tolerance; it draws at random, keeps a state or adds up in another order"
             )
         elif rerun.verdict == "different":
-            yield (
-                f"the tolerance is tighter than the {name}'s own noise: with {rerun.setting}, it differs from "
-                f"itself{size}"
-            )
+            yield f"with {rerun.setting}, the {name} differs from itself{size}, which is beyond its dtype's tolerance"
 
 
 def value_reasons(leaf: LeafReport) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ def test_runs_without_any_difference_are_exact():
 
     assert rerun_of(AGAIN, outputs(leaf(max_abs=none), leaf("text", max_abs=None))).exact
     assert not rerun_of(AGAIN, outputs(leaf())).exact
+    assert rerun_of(AGAIN, outputs(leaf(max_abs=none), leaf("odd", "unjudged", reasons=("opaque",)))).exact
 
 
 @pytest.mark.parametrize(("off", "code"), [("0.0", 0), ("0.005", 2), ("0.02", 1)])
@@ -101,7 +102,7 @@ def test_differences_within_what_another_number_of_threads_does_cannot_be_judged
     assert made.leaves[0].max_abs == pytest.approx(0.01, rel=1e-4)
     assert comparison.target.reruns == ()
     assert comparison.exit_code == code
-    assert any("the tolerance is tighter than the reference's own noise" in note for note in comparison.notes)
+    assert any("threads instead of 1, the reference differs from itself" in note for note in comparison.notes)
     text = " ".join(render(comparison).split())
     assert ("within the reference's own noise" in text) == (code == 2)
     assert ("2.00x the reference's own noise" in text) == (code == 1)
@@ -116,3 +117,12 @@ def test_a_compiled_reference_is_not_run_with_other_threads_which_would_compile_
     assert made.verdict == "unjudged"
     assert "compiled again" in made.note
     assert comparison.reference.preparation.facts.graphs == 1
+
+
+def test_a_tolerance_below_the_noise_judges_nothing_within_it(config):
+    file = config("threads", THREADS.replace("0.01)", "1e-6)"))
+
+    comparison = diff(Job.load(file), Job.load(file, ["model.off=5e-7"]), Plan(speed=False, rtol=0.0, atol=0.0))
+
+    assert comparison.reference.reruns[0].verdict == "same"
+    assert (comparison.exit_code, comparison.outputs.leaves[0].verdict) == (2, "unjudged")

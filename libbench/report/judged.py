@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from libbench.findings import LeafReport, LeafTruth
@@ -33,7 +34,8 @@ _SEEDS = (Column("seed", right=True), Column("verdict"), Column("finding", least
 def write_noise(page: Page, comparison: Comparison) -> None:
     """Write how large a difference is beside the reference's own noise, for each leaf that differs."""
     leaves = comparison.outputs.leaves if comparison.outputs else ()
-    odd = [leaf for leaf in leaves if leaf.verdict == "different" and leaf.noise is not None]
+    known = [leaf for leaf in leaves if leaf.noise is not None and leaf.noise < math.inf and leaf.max_abs is not None]
+    odd = [leaf for leaf in known if leaf.verdict == "different"]
     for text in dict.fromkeys(noise_words(leaf) for leaf in odd[:MOST_LEAVES] if leaf.noise):
         page.item(text, "dim")
     still = [leaf.path for leaf in odd if not leaf.noise]
