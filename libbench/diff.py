@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,22 @@ from libbench.errors import LibbenchError
 from libbench.job import Job
 from libbench.pair import Keep, Pair, stages
 from libbench.plan import Plan, settings_of, timer_of
-from libbench.result import Comparison, Result, SideFailed
+from libbench.result import Comparison, Output, Result, SideFailed
+from libbench.saved import OUTPUTS, AnySide, SavedSide, SavedSideWriter
+from libbench.settings import Timer
 from libbench.snapshots import Snapshots
 from libbench.timing import Watch, measurements, runner_of
 from libbench.trusted import Trusted
 
-__all__ = ["Plan", "diff", "diff_all", "run"]
+__all__ = ["Plan", "diff", "diff_all", "load_side", "run"]
+
+Given = AnySide | Mapping[str, Any] | DictConfig | str | Path
+"""What a user may name a side by."""
 
 
 def diff(
-    reference: Job | Mapping[str, Any] | DictConfig | str | Path,
-    target: Job | Mapping[str, Any] | DictConfig | str | Path,
+    reference: Given,
+    target: Given,
     plan: Plan | None = None,
     *,
     watch: Watch = lambda name, event: None,
@@ -36,7 +41,8 @@ def diff(
     """Compare two configs.
 
     Args:
-        reference: the side that is trusted: a job, a config, or the path of a config file.
+        reference: the side that is trusted: a job, a config, the path of a config file, or that of a folder in which
+            `run` has saved a side.
         target: the side that is judged.
         plan: what is asked; by default outputs, metrics and speed.
         watch: called with a side's name and an event, to show progress.
@@ -45,13 +51,13 @@ def diff(
     Raises:
         ConfigError: a config is wrong, or the two cannot be compared.
     """
-    sides = _job(reference, "reference"), [_job(target, "target")]
+    sides = _side(reference, "reference"), [_side(target, "target")]
     return next(diff_all(*sides, plan or Plan(), watch=watch, keep=keep))
 
 
 def diff_all(
-    reference: Job,
-    targets: Sequence[Job],
+    reference: AnySide,
+    targets: Sequence[AnySide],
     plan: Plan,
     *,
     watch: Watch = lambda name, event: None,
@@ -61,22 +67,24 @@ def diff_all(
     # Whatever can be wrong with a question is found before the first answer costs anything.
     settings = [settings_of(reference, target, plan) for target in targets]
     for each in (reference, *targets):
-        runner_of(each)
+        if isinstance(each, Job):
+            runner_of(each)
     seeds = range(reference.seed + 1, reference.seed + plan.seeds)
-    moved = [[target.at_seed(seed) for seed in seeds] for target in targets]
+    moved = [_at_seeds(target, seeds) for target in targets]
     with work_folder(plan.save) as folder:
         begin = time.monotonic()
-        reference = replace(reference, cache=str(folder / "cache" / "reference"))
+        reference = _with_cache(reference, folder / "cache" / "reference")
         trusted = Trusted.of(reference, folder, plan)
-        others = [Trusted.of(reference.at_seed(seed), folder / f"seed-{seed}", plan) for seed in seeds]
+        others = [Trusted.of(job, folder / f"seed-{job.seed}", plan) for job in _at_seeds(reference, seeds)]
         for number, (job, setting) in enumerate(zip(targets, settings, strict=True), start=1):
             place = folder / (f"target-{number}" if len(targets) > 1 else "target")
-            target = replace(job, cache=str(folder / "cache" / place.name))
+            target = _with_cache(job, folder / "cache" / place.name)
             pair = Pair(reference, target, setting, plan, watch, keep, begin)
             pair.run_reference(trusted)
             if pair.comparison.reference.failure is None:
                 pair.run_target(trusted, place)
                 for other, same in zip(others, moved[number - 1], strict=True):
+                    same = replace(same, name=target.name, cache=str(folder / "cache" / place.name))
                     pair.repeat(other, same, other.outputs.folder.parent / place.name)
                 pair.note_seeds(trusted, others)
                 pair.time(trusted.outputs, place)
@@ -97,29 +105,78 @@ def run(
     Args:
         watch: as for `diff`.
         keep: called with the result so far, each time something has been won.
+
+    Where the plan says where to save, the folder becomes what `diff` takes in place of a config.
     """
     timer = timer_of(plan, job)
     with work_folder(plan.save) as folder:
         job = replace(job, cache=str(folder / "cache"))
-        snapshots = Snapshots(folder / "outputs", limit=0 if plan.save is None else plan.spill)
+        snapshots = Snapshots(folder / OUTPUTS, limit=0 if plan.save is None else plan.spill)
         result = Result(job.record())
-        for result in stages(job, snapshots.folder, lambda event: watch(job.name, event), snapshots.add):
-            keep(result)
-        if plan.speed and result.failure is None:
-            try:
-                for measurement in measurements([job], timer, folder, watch):
-                    result = replace(result, timings=(*result.timings, measurement.clocks[0]))
-                    keep(result)
-            except SideFailed as error:
-                result = replace(result, failure=error.failure)
+        with _written(folder, job, plan) as writer:
+
+            def take(output: Output) -> None:
+                kept = snapshots.add(output)
+                if writer is not None:
+                    writer.add(output, kept=kept)
+
+            for result in _results(job, timer if plan.speed else None, folder, watch, take, writer is not None):
+                if writer is not None:
+                    writer.write(result)
                 keep(result)
+            if writer is not None:
+                writer.write(result, complete=True)
     return result
 
 
-def _job(side: Job | Mapping[str, Any] | DictConfig | str | Path, name: str) -> Job:
-    if isinstance(side, Job):
+def _results(
+    job: Job, timer: Timer | None, folder: Path, watch: Watch, take: Callable[[Output], None], rerun: bool
+) -> Iterator[Result]:
+    """Run and time one side; give its result each time that there is more of it."""
+    result = Result(job.record())
+    for result in stages(job, folder / OUTPUTS, lambda event: watch(job.name, event), take, rerun=rerun):
+        yield result
+    if timer is None or result.failure is not None:
+        return
+    try:
+        for measurement in measurements([job], timer, folder, watch):
+            result = replace(result, timings=(*result.timings, measurement.clocks[0]))
+            yield result
+    except SideFailed as error:
+        yield replace(result, failure=error.failure)
+
+
+@contextmanager
+def _written(folder: Path, job: Job, plan: Plan) -> Iterator[SavedSideWriter | None]:
+    """Give what writes a side into its folder; None where it is not to be saved."""
+    if plan.save is None:
+        yield None
+        return
+    with closing(SavedSideWriter(folder, job, plan.spill)) as writer:
+        yield writer
+
+
+def _at_seeds(side: AnySide, seeds: Iterable[int]) -> list[Job]:
+    return [side.at_seed(seed) for seed in seeds] if isinstance(side, Job) else []
+
+
+def _with_cache(side: AnySide, folder: Path) -> AnySide:
+    return replace(side, cache=str(folder)) if isinstance(side, Job) else side
+
+
+def load_side(path: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> AnySide:
+    """Load a config file as `Job.load` does, or a folder with a saved side, which no override can change."""
+    if not Path(path).is_dir():
+        return Job.load(path, overrides, seed)
+    if overrides:
+        raise LibbenchError(f"{path} is a saved side, and is what it was: {' '.join(overrides)} cannot change it")
+    return SavedSide.load(path)
+
+
+def _side(side: Given, name: str) -> AnySide:
+    if isinstance(side, Job | SavedSide):
         return side
-    return Job.load(side) if isinstance(side, str | Path) else Job.of(side, name)
+    return load_side(side) if isinstance(side, str | Path) else Job.of(side, name)
 
 
 @contextmanager

@@ -11,24 +11,27 @@ from pathlib import Path
 from typing import Any
 
 from libbench.checks import checks
-from libbench.config import difference
+from libbench.comparability import changes_between, comparability, speed_differs
 from libbench.findings import MetricReport, Rerun
 from libbench.interfaces import Evaluator, Event, Session
 from libbench.job import Job
+from libbench.judge import judge_metrics
 from libbench.matching import Matcher
 from libbench.noise import bands, notes, within_noise
 from libbench.plan import Plan
-from libbench.result import Comparison, Output, Result, SideFailed
+from libbench.result import Comparison, Failure, Output, Result, SideFailed
+from libbench.saved import AnySide, SavedSide
 from libbench.settings import Timer, Tolerance
 from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
-from libbench.speed import speedups
+from libbench.speed import speedups, speedups_apart
 from libbench.timing import Watch, measurements, one_runner, runner_of
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
 from libbench.truths import truth_of
 
 Keep = Callable[[Comparison], None]
+_SIDES = ("reference", "target")
 
 
 class Pair:
@@ -36,8 +39,8 @@ class Pair:
 
     def __init__(
         self,
-        reference: Job,
-        target: Job,
+        reference: AnySide,
+        target: AnySide,
         settings: tuple[Tolerance, Timer],
         plan: Plan,
         watch: Watch,
@@ -50,7 +53,7 @@ class Pair:
         self._watch = watch
         self._keep = keep
         self._begin = begin
-        changes = difference(reference.config, target.config)
+        changes = changes_between(reference, target)
         self.comparison = Comparison(Result(reference.record()), Result(target.record()), changes)
         # A place that cannot be written to is found now, not when there is something to lose.
         self.update()
@@ -77,22 +80,29 @@ class Pair:
         self.update(truth_side=trusted.truth, truth=truth_of(trusted.truth, None))
 
     def run_target(self, trusted: Trusted, folder: Path) -> None:
-        reference, target = self._jobs
+        target, truth = self._jobs[1], trusted.truth
         self.update(tolerance=self._tolerance)
-        keep, truths, truth = self._plan.save is not None, trusted.truths, trusted.truth
-        matcher = Matcher(trusted.outputs, folder, self._tolerance, keep=keep, truths=truths)
+        matcher = self._matcher(trusted, folder)
         noise = bands(self.comparison.reference)
         for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
             outputs = within_noise(matcher.report(), noise)
             self.update(target=result, outputs=outputs, inputs=matcher.inputs(), truth=truth_of(truth, matcher.truth()))
         if not self.comparison.target.failure:
             self.update(outputs=within_noise(matcher.final_report(), noise))
-        metrics = _metrics(reference, self.comparison, self._tolerance)
-        self.update(metrics=metrics, notes=(*matcher.notes(), *_notes(self.comparison)))
+        metrics = _metrics(self._jobs, self.comparison, self._tolerance)
+        unlike = comparability(self.comparison, matcher.unlike())
+        self.update(metrics=metrics, comparability=unlike, notes=(*matcher.notes(), *_notes(self.comparison)))
+
+    def _matcher(self, trusted: Trusted, folder: Path) -> Matcher:
+        target, sides = self._jobs[1], (trusted.outputs, folder, self._tolerance)
+        if isinstance(target, SavedSide):
+            sides = trusted.outputs, target.outputs, self._tolerance
+            lacking, limit = target.lacking, target.spill
+            return Matcher(*sides, keep=True, lacking=lacking, limit=limit, truths=trusted.truths)
+        return Matcher(*sides, keep=self._plan.save is not None, truths=trusted.truths)
 
     def repeat(self, trusted: Trusted, target: Job, folder: Path) -> None:
         """Ask the same at another seed."""
-        target = replace(target, name=self._jobs[1].name, cache=self._jobs[1].cache)
         done = self.comparison.seeds
         plan = replace(self._plan, speed=False, min_speedup=None, seeds=1)
 
@@ -120,6 +130,10 @@ class Pair:
     def time(self, snapshots: Snapshots, folder: Path) -> None:
         if not self._plan.speed or self.comparison.target.failure:
             return
+        jobs = [job for job in self._jobs if isinstance(job, Job)]
+        if len(jobs) < len(self._jobs):
+            self._time_apart(jobs, folder)
+            return
         self.update(timer=self._timer)
         results = self.comparison.reference, self.comparison.target
         alone = [
@@ -127,7 +141,7 @@ class Pair:
             for place, result in zip((snapshots.folder, folder), results, strict=True)
         ]
         try:
-            for measurement in measurements(self._jobs, self._timer, folder, self._watch, alone):
+            for measurement in measurements(jobs, self._timer, folder, self._watch, alone):
                 if not measurement.together and not self.comparison.measurements:
                     note = f"each side was timed in its own process: {self._why()}"
                     self.update(notes=(*self.comparison.notes, note))
@@ -135,23 +149,52 @@ class Pair:
                 self.update(measurements=timed, speedups=speedups(timed))
         except SideFailed as error:
             # Where it cannot be told who ended a process that holds both, the reference has at least run by itself.
-            name = "reference" if error.side == 0 else "target"
-            self.update(**{name: replace(getattr(self.comparison, name), failure=error.failure)})
+            self._failed("reference" if error.side == 0 else "target", error.failure)
+
+    def _time_apart(self, jobs: Sequence[Job], folder: Path) -> None:
+        """Compare the times of a side that was saved with those of the other, which is timed by itself."""
+        for name, side in zip(_SIDES, self._jobs, strict=True):
+            if isinstance(side, SavedSide) and side.untimed():
+                self.update(notes=(*self.comparison.notes, f"speed not measured: {side.untimed()}"))
+                if side.timing_failure is not None:
+                    self._failed(name, side.timing_failure)
+                return
+        self._compare_times()
+        for job in jobs:
+            name = _SIDES[self._jobs.index(job)]
+            self.update(timer=self._timer)
+            try:
+                for measurement in measurements([job], self._timer, folder, self._watch):
+                    result: Result = getattr(self.comparison, name)
+                    self.update(**{name: replace(result, timings=(*result.timings, measurement.clocks[0]))})
+                    self._compare_times()
+            except SideFailed as error:
+                self._failed(name, error.failure)
+
+    def _compare_times(self) -> None:
+        timings = self.comparison.reference.timings, self.comparison.target.timings
+        self.update(speedups=speedups_apart(*timings, unlike=speed_differs(self.comparison.comparability)))
+
+    def _failed(self, name: str, failure: Failure) -> None:
+        self.update(**{name: replace(getattr(self.comparison, name), failure=failure)})
 
     def _why(self) -> str:
-        if not one_runner(self._jobs):
+        if not one_runner([job for job in self._jobs if isinstance(job, Job)]):
             return "the sides name different runners"
         return "in one process a side gave other outputs than alone (modules of one name, or a global switch?)"
 
 
 def stages(
-    job: Job, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], None], *, rerun: bool = False
+    job: AnySide, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], Any], *, rerun: bool = False
 ) -> Iterator[Result]:
     """Run one side; give its result after every stage, and with the failure when there is one.
 
     Args:
         rerun: measure the side's own noise at the end; that it could not be measured is no failure of the side.
     """
+    if isinstance(job, SavedSide):
+        yield from job.stages(take)
+        return
     folder.mkdir(parents=True, exist_ok=True)
     result = Result(job.record())
     (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
@@ -183,13 +226,20 @@ def _first(trusted: Trusted) -> str | None:
     return fingerprint(dict(load_snapshot(first_outputs(trusted.outputs.folder, 0), 0).leaves))
 
 
-def _metrics(reference: Job, comparison: Comparison, tolerance: Tolerance) -> tuple[MetricReport, ...]:
-    """Let the reference's evaluator judge both sides' metrics; nothing is judged when a side has none."""
+def _metrics(sides: Sequence[AnySide], comparison: Comparison, tolerance: Tolerance) -> tuple[MetricReport, ...]:
+    """Let the reference's evaluator judge both sides' metrics; nothing is judged when a side has none.
+
+    That of a saved reference is not built: the target's judges in its place, or what it was known to allow.
+    """
     ours, theirs = comparison.reference.metrics, comparison.target.metrics
     if ours is None or theirs is None:
         return ()
+    judge = next((side for side in sides if isinstance(side, Job)), None)
+    if judge is None:
+        allowed = sides[0].allowed if isinstance(sides[0], SavedSide) else {}
+        return judge_metrics(ours, theirs, tolerance, allowed)
     try:
-        evaluator: Evaluator = reference.build("evaluator")["evaluator"]
+        evaluator: Evaluator = judge.build("evaluator")["evaluator"]
         return tuple(evaluator.compare(ours, theirs, tolerance))
     except Exception as error:
         # It is the user's code; what else was found stands.
@@ -224,9 +274,6 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         if load > cores:
             yield f"the machine was busy: load {load} on {cores} cores"
             break
-    threads = [r.environment.get("threads") for r in (comparison.reference, comparison.target)]
-    if None not in threads and threads[0] != threads[1]:
-        yield f"threads differ: {threads[0]} and {threads[1]}"
 
 
 def _few(names: tuple[str, ...]) -> str:

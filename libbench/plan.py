@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from libbench.errors import ConfigError
-from libbench.job import Job
+from libbench.saved import AnySide, SavedSide
 from libbench.settings import Timer, Tolerance
 
 Setting = TypeVar("Setting", Timer, Tolerance)
@@ -48,24 +48,29 @@ class Plan:
             raise ValueError(f"seeds must be an int of at least 1, got {self.seeds!r}")
 
 
-def settings_of(reference: Job, target: Job, plan: Plan) -> tuple[Tolerance, Timer]:
+def settings_of(reference: AnySide, target: AnySide, plan: Plan) -> tuple[Tolerance, Timer]:
     """Give what a pair is judged and timed by, and check that it can be compared."""
     if target.seed != reference.seed:
         raise ConfigError(f"different seeds cannot be judged: {reference.seed} and {target.seed} ({target.name})")
+    for side in (reference, target):
+        if isinstance(side, SavedSide) and plan.seeds > 1:
+            raise ConfigError(f"{side.folder} is a saved side, which has one seed, not the {plan.seeds} wanted")
+    if isinstance(reference, SavedSide) and plan.truth is not None:
+        raise ConfigError(f"{reference.folder} is a saved side, of which no {plan.truth} copy can be run")
     tolerance = setting("tolerance", Tolerance, target, reference)
     tolerance = tolerance if plan.rtol is None else replace(tolerance, rtol=plan.rtol)
     tolerance = tolerance if plan.atol is None else replace(tolerance, atol=plan.atol)
     return tolerance, timer_of(plan, target, reference)
 
 
-def timer_of(plan: Plan, *jobs: Job) -> Timer:
+def timer_of(plan: Plan, *jobs: AnySide) -> Timer:
     """Give what the plan, or the first job that says anything, wants the timing to be."""
     timer = setting("timer", Timer, *jobs)
     timer = plan.timer or timer
     return timer if plan.budget is None else replace(timer, budget=plan.budget)
 
 
-def setting(name: str, kind: type[Setting], *jobs: Job) -> Setting:
+def setting(name: str, kind: type[Setting], *jobs: AnySide) -> Setting:
     """Give the first job's timer or tolerance that is there, or the default."""
     for job in jobs:
         value = job.build(name)[name]

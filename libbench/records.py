@@ -16,6 +16,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from libbench.errors import LibbenchError
+
 T = TypeVar("T")
 
 
@@ -69,6 +71,22 @@ def decode(kind: Any, data: Any) -> Any:
     if kind in (int, str, bool):
         return _expect(type(data) is kind, kind, data)
     return _expect(kind in (None, types.NoneType) and data is None, kind, data)
+
+
+def check_document(document: Any, schema: str, version: int) -> None:
+    """Check that a document says it is of a schema and of a version up to this one.
+
+    Raises:
+        LibbenchError: it does not.
+    """
+    if not isinstance(document, Mapping) or document.get("schema") != schema:
+        found = document.get("schema") if isinstance(document, Mapping) else type(document).__name__
+        raise LibbenchError(f"wanted a document of schema {schema!r}, got {found!r}")
+    found = document.get("version")
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise LibbenchError(f"wanted a version of {schema} from 1 to {version}, got {found!r}")
+    if found > version:
+        raise LibbenchError(f"{schema} is of version {found}; this libbench reads up to version {version}")
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -13,6 +13,10 @@ from libbench.errors import MissingPackageError, UnavailableError
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.settings import Timer, Tolerance
 
+RESULT_SCHEMA = "libbench.result"
+SCHEMA_VERSION = 1
+"""Raised when a field changes its meaning or goes; a new field leaves it."""
+
 Stage = Literal["instantiate", "compile", "evaluate", "measure"]
 Kind = Literal["exception", "signal", "timeout", "memory", "unavailable"]
 Verdict = Literal["same", "different", "unjudged"]
@@ -100,7 +104,7 @@ class Speedup:
         low, high: the 95 % interval; None where there is too little for one.
         verdict: "inconclusive" also where no verdict may be given; `note` says why.
         reference, target: seconds per call, the median over processes of each one's median trial.
-        pairs: pairs in each process.
+        pairs: pairs in each process; empty where the sides were timed apart, one of them when it was saved.
     """
 
     clock: str
@@ -213,6 +217,8 @@ class Result:
     """One side, as far as it came. What failed later takes nothing away from what was won before.
 
     Attributes:
+        timings: of a side that was timed by itself, each process's timing by clock.
+        saved: the folder that it was read from; None for a side that ran now.
         reruns: the first call against others with another legal choice; of a reference only.
     """
 
@@ -223,6 +229,7 @@ class Result:
     timings: tuple[Mapping[str, Timing], ...] = ()
     failure: Failure | None = None
     reruns: tuple[Rerun, ...] = ()
+    saved: str | None = None
 
     @property
     def metrics(self) -> Mapping[str, float] | None:
@@ -241,17 +248,33 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Unlike:
+    """Something besides the config in which the sides differ, so that a figure of one is not that of the other.
+
+    Attributes:
+        name: "inputs", "batch size", "dtype", "shape", or a name of the environment.
+        reference, target: what it is on each side.
+    """
+
+    name: str
+    reference: str
+    target: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """All that was asked about two sides, and both results.
 
     Attributes:
         changes: the difference of the two configs.
+        comparability: what else differs between the sides.
         inputs: fingerprint of the inputs of all batches that both sides ran; None when they differ or are none.
         outputs: judged by tolerance; None when no batch was compared.
         truth: both sides judged by a float64 copy of the reference, which then decides on floating values; None where
             none was asked for.
         truth_side: that copy.
-        measurements: the timed rounds, one for each process, reference first.
+        measurements: the timed rounds, one for each process, reference first; none where a side was saved, since
+            each side then has timings of its own.
         speedups: one for each clock.
         tolerance: what the outputs and metrics were judged by; None when they were not.
         timer: what the timing was told; None when there was none.
@@ -264,6 +287,7 @@ class Comparison:
     reference: Result
     target: Result
     changes: tuple[Change, ...] = ()
+    comparability: tuple[Unlike, ...] = ()
     checks: tuple[Check, ...] = ()
     inputs: str | None = None
     outputs: OutputsReport | None = None

@@ -15,6 +15,9 @@ LONE_ZONE = 0.05
 LEAST_PAIRS = 6
 """Fewer pairs have no exact 95 % interval."""
 
+APART_ZONE = 0.30
+"""The same for sides that were timed apart: what drifts between two times is worth 12 to 29 % in one case in ten."""
+
 # Student's t, two-sided 95 %, by degrees of freedom from 1: the 0.975 quantile.
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
@@ -65,6 +68,74 @@ def speedups(measurements: Sequence[Measurement]) -> tuple[Speedup, ...]:
     return tuple(_speedup(clock, measurements) for clock in clocks)
 
 
+def speedups_apart(
+    reference: Sequence[Mapping[str, Timing]], target: Sequence[Mapping[str, Timing]], unlike: str = ""
+) -> tuple[Speedup, ...]:
+    """Compare two sides of which each was timed by itself: one speedup for each clock that all processes have.
+
+    Point: the ratio of the medians over processes. Interval: Welch's over the logs of the processes' medians, with
+    the degrees of freedom of Satterthwaite (Biometrics Bulletin 2, 1946), rounded down. It does not cover what has
+    changed between the two times; a verdict is given only where all of it lies beyond `APART_ZONE`.
+
+    Args:
+        reference: each process's timing by clock.
+        target: likewise.
+        unlike: in what the sides differ so that no verdict may be given; empty where they do not.
+    """
+    if not reference or not target:
+        return ()
+    clocks = [clock for clock in reference[0] if all(clock in process for process in (*reference, *target))]
+    return tuple(_apart(clock, reference, target, unlike) for clock in clocks)
+
+
+def _apart(
+    clock: str, reference: Sequence[Mapping[str, Timing]], target: Sequence[Mapping[str, Timing]], unlike: str
+) -> Speedup:
+    medians = [[process[clock].median for process in side] for side in (reference, target)]
+    logs = [[math.log(median) for median in side] for side in medians]
+    interval = _welch(logs[0], logs[1])
+    notes = ["not alternated with the reference: measured at another time"]
+    verdict: SpeedVerdict = "inconclusive"
+    low = high = None
+    if interval is None:
+        notes.insert(0, "no interval: fewer than 2 processes on a side")
+    else:
+        low, high = math.exp(interval[0]), math.exp(interval[1])
+        verdict = "faster" if low > 1 + APART_ZONE else "slower" if high < 1 - APART_ZONE else "inconclusive"
+    if unlike:
+        verdict = "inconclusive"
+        notes.append(f"no verdict: {unlike} differ" + ("" if "," in unlike else "s"))
+    middle = [statistics.median(side) for side in medians]
+    return Speedup(
+        clock=clock,
+        ratio=middle[0] / middle[1],
+        low=low,
+        high=high,
+        verdict=verdict,
+        reference=middle[0],
+        target=middle[1],
+        pairs=(),
+        note="; ".join(notes),
+    )
+
+
+def _welch(reference: Sequence[float], target: Sequence[float]) -> tuple[float, float] | None:
+    """Give the 95 % interval of the difference of two means; None for fewer than two values of either."""
+    sides = reference, target
+    if min(map(len, sides)) < 2:
+        return None
+    shares = [statistics.variance(side) / len(side) for side in sides]
+    total, difference = sum(shares), statistics.fmean(reference) - statistics.fmean(target)
+    parts = [share**2 / (len(side) - 1) for share, side in zip(shares, sides, strict=True)]
+    freedom = int(total**2 / sum(parts)) if sum(parts) > 0 else min(map(len, sides)) - 1
+    half = _student(freedom) * math.sqrt(total)
+    return difference - half, difference + half
+
+
+def _student(freedom: int) -> float:
+    return _STUDENT[freedom - 1] if freedom <= len(_STUDENT) else _STUDENT[-1]
+
+
 def _speedup(clock: str, measurements: Sequence[Measurement]) -> Speedup:
     sides = [(m.clocks[0][clock], m.clocks[1][clock]) for m in measurements]
     ratios = [log_ratios(reference, target) for reference, target in sides]
@@ -92,8 +163,7 @@ def _interval(ratios: Sequence[Sequence[float]], medians: Sequence[float]) -> tu
     if len(medians) == 1:
         return median_interval(ratios[0]), "one process, layout effects not covered"
     mean, freedom = statistics.fmean(medians), len(medians) - 1
-    t = _STUDENT[freedom - 1] if freedom <= len(_STUDENT) else 2.2
-    half = t * statistics.stdev(medians) / math.sqrt(len(medians))
+    half = _student(freedom) * statistics.stdev(medians) / math.sqrt(len(medians))
     return (mean - half, mean + half), ""
 
 

@@ -12,9 +12,10 @@ from libbench.job import Job
 from libbench.pair import Keep
 from libbench.plan import Plan, settings_of
 from libbench.result import Comparison, Result
+from libbench.saved import AnySide
 from libbench.timing import Watch, runner_of
 
-Group = tuple[Job, Sequence[Job]]
+Group = tuple[AnySide, Sequence[AnySide]]
 """A reference, which is run once, and its targets."""
 
 
@@ -38,7 +39,8 @@ def diff_groups(
     for reference, targets in groups:
         for target in targets:
             settings_of(reference, target, plan)
-            runner_of(target)
+            if isinstance(target, Job):
+                runner_of(target)
     for own, (reference, targets) in zip(_plans(plan, "group", len(groups)), groups, strict=False):
         yield from diff_all(reference, targets, own, watch=watch, keep=keep)
 

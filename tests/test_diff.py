@@ -200,7 +200,8 @@ def test_another_dataset_is_said_and_its_outputs_are_not_taken_for_the_same_inpu
     comparison = diff(config("a"), other, NO_SPEED)
 
     assert comparison.inputs is None
-    assert any("inputs differ in 3 of 3 batches" in note for note in comparison.notes)
+    (inputs,) = [each for each in comparison.comparability if each.name == "inputs"]
+    assert inputs.target.endswith("other ones in 3 of 3 batches")
 
 
 def test_batches_of_other_indices_leave_only_the_metrics_and_without_any_nothing_is_judged(config):

@@ -18,8 +18,8 @@ FLOORS = (
     "errors tree optional records settings findings",
     "config",
     "interfaces job result judge methods noise pick",
-    "worker side reruns parts measure speed compare data child serve state truth environment",
-    "diff sweep pair plan checks matching snapshots timing trusted truths",
+    "worker side reruns parts measure speed compare plainfiles data child serve state truth environment",
+    "diff sweep pair plan checks comparability matching saved snapshots timing trusted truths",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )

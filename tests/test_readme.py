@@ -78,12 +78,14 @@ def test_this_command_is_understood_and_names_files_that_are_there(line):
     parsed = parser_of().parse_args([command, *arguments])
 
     assert (ROOT / tool).is_file()
-    files = (
-        [parsed.config]
-        if "config" in parsed
-        else [parsed.ref, *([parsed.tgt] if command == "config" else parsed.tgt or [])]
-    )
-    assert [file for file in files if file not in FILES and not (ROOT / file).is_file()] == []
+    if command == "config":
+        files = [parsed.config] if "config" in parsed else [parsed.ref, parsed.tgt]
+    elif command == "compare":
+        files = [parsed.reference, parsed.target]
+    else:
+        files = [parsed.config] if "config" in parsed else [parsed.ref, *(parsed.tgt or [])]
+    there = [*FILES, *re.findall(r"--save (\S+)", README)]
+    assert [file for file in files if file not in there and not (ROOT / file).is_file()] == []
 
 
 def test_the_tables_name_every_flag_and_no_other():

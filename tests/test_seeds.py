@@ -7,7 +7,8 @@ import pytest
 from libbench.cli.main import main
 from libbench.config import LazyCall as L
 from libbench.data import RandomInputs
-from libbench.diff import Plan, diff, diff_all
+from libbench.diff import Plan, diff, diff_all, run
+from libbench.errors import ConfigError
 from libbench.job import Job
 from libbench.records import encode
 from libbench.report.json import from_json, to_json
@@ -184,3 +185,19 @@ def test_a_seed_of_the_data_that_follows_the_configs_own_is_not_moved_twice(conf
 
     assert (moved.seed, moved.config.data.seed) == (5, 5)
     assert Job.from_ticket(moved.ticket()).digest == moved.digest
+
+
+def test_a_side_that_was_saved_has_one_seed_and_no_float64_copy_but_its_own_noise(config, tmp_path):
+    saved = tmp_path / "saved"
+    run(Job.load(config("a")), Plan(speed=False, save=saved))
+
+    with pytest.raises(ConfigError, match="which has one seed, not the 2 wanted"):
+        diff(config("a"), saved, Plan(speed=False, seeds=2))
+    with pytest.raises(ConfigError, match="of which no float64 copy can be run"):
+        diff(saved, config("a"), Plan(speed=False, truth="float64"))
+
+    comparison = diff(saved, config("a"), Plan(speed=False))
+    judged = diff(config("a"), saved, Plan(speed=False, truth="float64"))
+    assert comparison.reference.reruns[0].exact
+    assert comparison.outputs.leaves[0].noise == 0
+    assert (judged.exit_code, judged.truth.verdict) == (0, "same")

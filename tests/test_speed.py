@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from libbench.result import Measurement, Timing
-from libbench.speed import median_interval, speedups
+from libbench.speed import median_interval, speedups, speedups_apart
 
 
 def pairs(reference, target):
@@ -102,3 +102,51 @@ def test_only_clocks_that_both_sides_have_are_compared():
 
 def test_nothing_measured_gives_no_speedup():
     assert speedups([]) == ()
+
+
+def processes(*medians, clock="wall"):
+    return [{clock: Timing((0.9 * median, median, 1.1 * median))} for median in medians]
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict"),
+    [(0.5, "faster"), (0.8, "inconclusive"), (1.0, "inconclusive"), (1.3, "inconclusive"), (2.0, "slower")],
+)
+def test_sides_timed_apart_get_a_verdict_only_far_from_level(target, verdict):
+    (found,) = speedups_apart(processes(1.0, 1.01, 0.99), processes(*(target * x for x in (1.0, 1.02, 0.99))))
+
+    assert found.ratio == pytest.approx(1 / target)
+    assert found.low < found.ratio < found.high
+    assert (found.verdict, found.pairs) == (verdict, ())
+    assert "not alternated with the reference" in found.note
+
+
+def test_the_interval_of_sides_timed_apart_is_welchs():
+    reference, target = processes(1.0, 1.1, 1.2), processes(0.5, 0.6, 0.55, 0.58)
+
+    (found,) = speedups_apart(reference, target)
+
+    # From scipy.stats.ttest_ind of the logs with equal_var=False, which has 4.053 degrees of freedom, not 4.
+    assert (found.low, found.high) == pytest.approx((1.64368, 2.36652), rel=2e-3)
+    assert found.low < 1.64368 < 2.36652 < found.high
+
+
+def test_unlike_sides_get_a_ratio_and_no_verdict():
+    (found,) = speedups_apart(processes(1.0, 1.0), processes(0.1, 0.1), unlike="threads")
+
+    assert (found.ratio, found.verdict) == (pytest.approx(10), "inconclusive")
+    assert "no verdict: threads differs" in found.note
+
+
+def test_one_process_timed_apart_has_no_interval():
+    (found,) = speedups_apart(processes(1.0), processes(0.1, 0.1))
+
+    assert (found.low, found.high, found.verdict) == (None, None, "inconclusive")
+    assert "fewer than 2 processes" in found.note
+
+
+def test_only_clocks_of_all_processes_are_compared_apart():
+    both = [{"wall": Timing((1.0,)), "gpu": Timing((1.0,))}] * 2
+
+    assert [each.clock for each in speedups_apart(both, processes(1.0, 1.0, clock="gpu"))] == ["gpu"]
+    assert speedups_apart([], both) == ()

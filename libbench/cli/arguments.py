@@ -20,6 +20,7 @@ def parser_of() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_diff(commands.add_parser("diff", help="compare two configs", description=_DIFF, epilog=_EXIT_CODES))
     _add_run(commands.add_parser("run", help="run one config", description="Metrics and speed of one config."))
+    _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
 
@@ -45,21 +46,31 @@ _DIFF = (
     "Compare a target with a reference: config, outputs, metrics, speed, memory, compile time. Without --tgt the "
     "target is the reference's file with --tgt-set."
 )
+_COMPARE = (
+    "Compare two files of tensors: .safetensors, .npz, .npy, or .pt with weights only. Exit code: 0 same, 1 different, "
+    "2 it could not be judged (a file cannot be read, nothing was compared)."
+)
 _EXIT_CODES = (
     "Exit code: 0 same; 1 the target failed, or an output or a metric differs; 2 it could not be judged (the "
     "reference failed or is stochastic, a config or flag is wrong, nothing was compared); 130 interrupted."
 )
 
 
+_OR_SAVED = "or the folder of a saved one"
+
+
 def _add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--ref", required=True, metavar="FILE", help="config of the side that is trusted")
+    parser.add_argument("--ref", required=True, metavar="FILE", help=f"config of the side that is trusted, {_OR_SAVED}")
     parser.add_argument(
-        "--tgt", nargs="+", action="extend", metavar="FILE", help="configs of the sides to judge; may be repeated"
+        "--tgt",
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help=f"configs of the sides to judge, {_OR_SAVED}; may be repeated",
     )
     for flag, whose in (("--ref-set", "the reference"), ("--tgt-set", "every target"), ("--set", "all sides")):
         _add_overrides(parser, flag, whose=whose)
-    parser.add_argument("--rtol", type=_not_negative, help="relative tolerance; by default the reference dtype's")
-    parser.add_argument("--atol", type=_not_negative, help="absolute tolerance; by default the reference dtype's")
+    _add_tolerances(parser)
     parser.add_argument(
         "--truth", choices=("float64",), help="judge floating outputs by a float64 copy of the reference"
     )
@@ -80,6 +91,23 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
     _add_overrides(parser, "--set", "--tgt-set", whose="the config, too")
     _add_common(parser)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reference", metavar="REFERENCE", help="the file that is trusted")
+    parser.add_argument("target", metavar="TARGET", help="the file that is judged")
+    _add_tolerances(parser)
+    parser.add_argument(
+        "--dtype", choices=("exact", "any"), default="exact", help="any: another floating dtype is no difference"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_tolerances(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rtol", type=_not_negative, help="relative tolerance; by default the reference dtype's")
+    parser.add_argument("--atol", type=_not_negative, help="absolute tolerance; by default the reference dtype's")
 
 
 def _add_config(parser: argparse.ArgumentParser) -> None:

@@ -14,12 +14,13 @@ from libbench.cli.output import put
 from libbench.cli.plans import jobs_flags, plan_of, style_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.config import expand
+from libbench.diff import load_side
 from libbench.errors import LibbenchError
-from libbench.job import Job
 from libbench.records import write_json
 from libbench.report.json import to_json
 from libbench.report.text import render, render_many
 from libbench.result import Comparison
+from libbench.saved import AnySide
 from libbench.sweep import Group, diff_groups
 
 
@@ -87,17 +88,26 @@ class _Kept:
 
 def _groups(arguments: argparse.Namespace) -> list[Group]:
     """Load every reference of the sweep, or the one there is, with all of its targets."""
+    if arguments.tgt is None and Path(arguments.ref).is_dir():
+        raise LibbenchError(f"--tgt is needed: {arguments.ref} is a saved side, which no --tgt-set can change")
     both = [*arguments.set, *jobs_flags(arguments)]
     end = len(both) + len(arguments.ref_set)
     sides: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
     for line in expand([*both, *arguments.ref_set, *arguments.tgt_set], arguments.zip, arguments.exclude):
         targets = sides.setdefault(line[:end], [])
         targets += [(file, line[: len(both)] + line[end:]) for file in arguments.tgt or [arguments.ref]]
-    load = functools.cache(functools.partial(Job.load, seed=arguments.seed))
+    load = functools.cache(functools.partial(_load, limits=frozenset(jobs_flags(arguments)), seed=arguments.seed))
     return [_told_apart(load(arguments.ref, line), [load(*each) for each in own]) for line, own in sides.items()]
 
 
-def _told_apart(reference: Job, targets: Sequence[Job]) -> Group:
+def _load(path: str, line: tuple[str, ...], limits: frozenset[str], seed: int | None) -> AnySide:
+    """Load a side; limits are for those that run, and a side that was saved runs no more."""
+    if Path(path).is_dir():
+        line = tuple(each for each in line if each not in limits)
+    return load_side(path, line, seed)
+
+
+def _told_apart(reference: AnySide, targets: Sequence[AnySide]) -> Group:
     """Give each target a name that no other side has, so that progress and report can be read."""
     taken, named = {reference.name}, []
     for number, target in enumerate(targets, start=1):

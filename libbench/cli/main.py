@@ -68,6 +68,10 @@ def _command(arguments: argparse.Namespace) -> int:
         from libbench.cli import config
 
         return config.main(arguments)
+    if arguments.command == "compare":
+        from libbench.cli import compare
+
+        return compare.main(arguments)
     from libbench.child import warm_up
 
     # The fork server imports torch on another core while this process imports it for the configs.

@@ -54,6 +54,7 @@ class _Kept:
     def keep(self, number: int, result: Result) -> None:
         self.results[number:] = [result]
         documents = [result_to_json(each) for each in self.results]
-        for file in (self._json, self._save and self._save / "result.json"):
+        # A single side is written into its folder by what runs it.
+        for file in (self._json, self._save / "result.json" if self._save and self._many else None):
             if file is not None:
                 write_json(file, {"results": documents} if self._many else documents[0])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from libbench.config.showing import digest, origin, show
     from libbench.config.sweeping import expand
     from libbench.config.targets import named, target_text
+    from libbench.config.unimported import names_in, read_unimported
 
 __all__ = [
     "Call",
@@ -52,7 +53,9 @@ __all__ = [
     "instantiate_parts",
     "load_saved",
     "named",
+    "names_in",
     "origin",
+    "read_unimported",
     "show",
     "target_text",
     "thaw",
@@ -80,6 +83,7 @@ _HOMES = {
     "showing": ("digest", "origin", "show"),
     "sweeping": ("expand",),
     "targets": ("named", "target_text"),
+    "unimported": ("names_in", "read_unimported"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

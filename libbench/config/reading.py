@@ -59,19 +59,27 @@ class Reader:
             return (yield from self._call(node))
         if node.tag in _STANDARD:
             return (yield from self._plain(node))
-        reader = READERS.get(node.tag)
         if node.tag == "!opaque":
-            raise self._error(node, f"{node.value} could not be saved, so it cannot be read")
-        if reader is None:
-            raise self._error(node, f"unknown tag {node.tag!r}{did_you_mean(node.tag, READERS)}")
+            return self.opaque(node)
         if isinstance(node, yaml.ScalarNode):
             content: Any = node.value
         elif isinstance(node, yaml.MappingNode):
             content = yield from self._pairs(node)
         else:
             content = yield from self._items(node)
+        return self.tagged(content if node.tag == "!tuple" else _without_groups(content), node)
+
+    def opaque(self, node: yaml.Node) -> Any:
+        """Give what stands for a value that could not be saved."""
+        raise self._error(node, f"{node.value} could not be saved, so it cannot be read")
+
+    def tagged(self, content: Any, node: yaml.Node) -> Any:
+        """Give the value that a tag makes of what was read below it."""
+        reader = READERS.get(node.tag)
+        if reader is None:
+            raise self._error(node, f"unknown tag {node.tag!r}{did_you_mean(node.tag, READERS)}")
         try:
-            return reader(self, content if node.tag == "!tuple" else _without_groups(content), node)
+            return reader(self, content, node)
         except ConfigError:
             raise
         except Exception as error:
@@ -131,8 +139,9 @@ class Reader:
         node_of_target = keys["_target_"]
         text = str(node_of_target.value)
         if node_of_target.tag == "!opaque":
-            raise self._error(node_of_target, f"{text} could not be saved, so it cannot be read")
-        target = self.checked(text, node) if node_of_target.tag == "!text" else self.named(text, node)
+            target = self.opaque(node_of_target)
+        else:
+            target = self.checked(text, node) if node_of_target.tag == "!text" else self.named(text, node)
         rest = yaml.MappingNode(node.tag, [pair for pair in node.value if pair[0].value != "_target_"], node.start_mark)
         made = self._calls[id(node)] = self._made(target, (yield from self._pairs(rest)), node)
         return made

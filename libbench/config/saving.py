@@ -83,14 +83,17 @@ def from_text(
         ConfigError: it is not YAML or JSON, holds an opaque value or an unknown tag, names a target that cannot be
             imported, or names a module that is not allowed.
     """
-    if form == "json":
-        node = from_json(text, name)
-    else:
-        try:
-            node = yaml.compose(text, Loader=_Loader)
-        except yaml.YAMLError as error:
-            raise ConfigError(f"cannot read {name}: {' '.join(str(error).split())}") from error
+    node = from_json(text, name) if form == "json" else composed(text, name)
     return thaw({} if node is None else Reader(name, allow).read(node))
+
+
+def composed(text: str, name: str) -> yaml.Node | None:
+    """Parse YAML into its nodes; None for an empty document."""
+    try:
+        found: yaml.Node | None = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"cannot read {name}: {' '.join(str(error).split())}") from error
+    return found
 
 
 class _Writer:

@@ -11,7 +11,7 @@ from libbench.report.headline import LONGEST
 from libbench.report.judged import noise_words
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import apart, cut, differ, figure, listed, nbytes, one_line, plural, seconds, side_name, span
-from libbench.result import Comparison, Failure, Measurement, Preparation, Result
+from libbench.result import Comparison, Failure, Preparation, Result
 
 _ROWS = (Column("", least=16), Column("reference", least=20), Column("target", least=20))
 _PASSING = ("load",)
@@ -38,13 +38,24 @@ def write_end(page: Page, results: Sequence[Result], spent: float | None, verbos
     page.item(" · ".join(told), "dim", indent=0)
 
 
+def write_comparability(page: Page, comparison: Comparison) -> None:
+    """Write what besides the configs differs; it stands before every ratio."""
+    unlike = comparison.comparability
+    if unlike:
+        page.entry("not alike", listed((each.name for each in unlike), len(unlike)), "warn")
+        page.table(_ROWS, [[each.name, each.reference, each.target] for each in unlike])
+
+
 def write_environment(page: Page, comparison: Comparison, verbose: bool) -> None:
-    """Write what differs between the sides' environments; all of both under --verbose."""
+    """Write what else differs between the sides' environments; all of both under --verbose."""
     sides = [dict(_flat(side.environment)) for side in (comparison.reference, comparison.target)]
     names = list(dict.fromkeys([*sides[0], *sides[1]]))
     others = [name for name in names if sides[0].get(name) != sides[1].get(name) and name not in _PASSING]
     if not all(sides):
         others = []
+    if not verbose:
+        told = {each.name for each in comparison.comparability}
+        others = [name for name in others if name not in told]
     if not others and not (verbose and names):
         return
     if others:
@@ -149,9 +160,14 @@ def _leaf_lines(leaf: LeafReport) -> Iterator[str]:
         yield f"NaN {nans}, infinite {infs}"
 
 
-def write_timing_details(page: Page, measurements: Sequence[Measurement]) -> None:
+def write_timing_details(page: Page, comparison: Comparison) -> None:
     """Write how each process was timed."""
-    for number, measurement in enumerate(measurements, start=1):
+    for name, result in (("reference", comparison.reference), ("target", comparison.target)):
+        for number, clocks in enumerate(result.timings, start=1):
+            medians = ", ".join(f"{clock} {seconds(timing.median)}" for clock, timing in clocks.items())
+            trials = span(len(timing.seconds) for timing in clocks.values())
+            page.item(f"{name}, process {number}: {trials} trials; medians {medians}", "dim")
+    for number, measurement in enumerate(comparison.measurements, start=1):
         clocks = measurement.clocks[0] if measurement.clocks else {}
         pairs = span(len(timing.seconds) for timing in clocks.values())
         calls = " and ".join(map(str, measurement.inner))

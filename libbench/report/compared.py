@@ -106,12 +106,17 @@ def _place(origin: str | None, config: str | None) -> str:
 
 
 def write_outputs(page: Page, comparison: Comparison, verbose: bool) -> None:
-    """Write what was compared, a table of the worst leaves, and why they differ."""
+    """Write what was compared, and what was found."""
     outputs = comparison.outputs
     if outputs is None:
         page.entry("outputs", "not compared")
         return
     page.entry("outputs", _compared(outputs, comparison.inputs))
+    write_leaves(page, outputs, verbose)
+
+
+def write_leaves(page: Page, outputs: OutputsReport, verbose: bool) -> None:
+    """Write a table of the worst leaves, and why they differ."""
     leaves = outputs.leaves if verbose else outputs.leaves[:MOST_LEAVES]
     if leaves:
         page.table(_LEAVES, [_leaf_row(leaf) for leaf in leaves])
@@ -135,8 +140,12 @@ def _compared(outputs: OutputsReport, inputs: str | None) -> str:
         return "no batch was compared"
     samples = f"{plural(outputs.samples, 'sample')} in {plural(outputs.batches, 'batch', 'batches')}"
     same = f"inputs identical (sha256 {inputs[:12]})" if inputs else "INPUTS DIFFER"
-    elements = plural(outputs.elements, "value")
-    return f"{plural(len(outputs.leaves), 'leaf', 'leaves')}, {samples}, {elements}; {same}"
+    return f"{leaves_text(outputs)}, {samples}, {plural(outputs.elements, 'value')}; {same}"
+
+
+def leaves_text(outputs: OutputsReport) -> str:
+    """Say how many leaves there are."""
+    return plural(len(outputs.leaves), "leaf", "leaves")
 
 
 def _verdicts(leaves: Sequence[LeafReport]) -> str:

@@ -37,6 +37,9 @@ def _how_measured(comparison: Comparison) -> str:
     speedup = wall(comparison)
     if speedup is None:
         return "not measured"
+    if not speedup.pairs:
+        counts = [len(side.timings) for side in (comparison.reference, comparison.target)]
+        return f"{counts[0]:,} and {plural(counts[1], 'process', 'processes')}, each side by itself"
     how = [f"{plural(len(speedup.pairs), 'process', 'processes')} x {span(speedup.pairs)} pairs"]
     environment = comparison.reference.environment
     if "threads" in environment:

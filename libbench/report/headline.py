@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
-from libbench.report.words import Tone, apart, cut, figure, one_line, plural, ratio, shorten
+from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
 from libbench.result import Check, Comparison, Failure, Result, Speedup, SpeedVerdict
 from libbench.truths import but_for_values
 
@@ -238,6 +238,10 @@ def _not_compared(outputs: OutputsReport | None) -> str:
 
 def _speed(comparison: Comparison) -> list[Piece]:
     found = [speed_words(wall(comparison))]
+    # What is said of the inputs stands with the outputs.
+    unlike = [each.name for each in comparison.comparability if each.name != "inputs"]
+    if comparison.speedups and unlike:
+        found.insert(0, (f"not alike: {listed(unlike)}", "warn"))
     if comparison.speedups and not_compiled(comparison.target):
         found.append(("the target was NOT COMPILED", "warn"))
     return found

@@ -8,15 +8,12 @@ from typing import Any, TypeVar
 
 import libbench
 from libbench.errors import LibbenchError
-from libbench.records import decode, encode
+from libbench.records import check_document, decode, encode
 from libbench.report.costs import first_call, pays_off
 from libbench.report.headline import headline
-from libbench.result import Comparison, Result, Timing
+from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Comparison, Result, Timing
 
 COMPARISON = "libbench.comparison"
-RESULT = "libbench.result"
-VERSION = 1
-"""Raised when a field changes its meaning or goes; a new field leaves it."""
 
 Record = TypeVar("Record", Comparison, Result)
 
@@ -28,8 +25,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
     """
     sides = {"reference": comparison.reference, "target": comparison.target}
     measured = {
-        name: [m.clocks[position] for m in comparison.measurements if position < len(m.clocks)]
-        for position, name in enumerate(sides)
+        name: [m.clocks[position] for m in comparison.measurements if position < len(m.clocks)] or side.timings
+        for position, (name, side) in enumerate(sides.items())
     }
     derived = {
         "headline": headline(comparison),
@@ -56,7 +53,7 @@ def result_to_json(result: Result) -> dict[str, Any]:
         "median_seconds": _medians(result.timings),
         "first_call_seconds": first_call(result.preparation),
     }
-    return _document(RESULT, "result", result, derived)
+    return _document(RESULT_SCHEMA, "result", result, derived)
 
 
 def result_from_json(document: Mapping[str, Any]) -> Result:
@@ -65,13 +62,13 @@ def result_from_json(document: Mapping[str, Any]) -> Result:
     Raises:
         LibbenchError: as for `from_json`.
     """
-    return _read(RESULT, "result", Result, document)
+    return _read(RESULT_SCHEMA, "result", Result, document)
 
 
 def _document(schema: str, key: str, record: Any, derived: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "schema": schema,
-        "version": VERSION,
+        "version": SCHEMA_VERSION,
         "libbench": libbench.__version__,
         "derived": encode(derived),
         key: encode(record),
@@ -79,14 +76,7 @@ def _document(schema: str, key: str, record: Any, derived: Mapping[str, Any]) ->
 
 
 def _read(schema: str, key: str, kind: type[Record], document: Mapping[str, Any]) -> Record:
-    if not isinstance(document, Mapping) or document.get("schema") != schema:
-        found = document.get("schema") if isinstance(document, Mapping) else type(document).__name__
-        raise LibbenchError(f"wanted a document of schema {schema!r}, got {found!r}")
-    version = document.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise LibbenchError(f"wanted a version of {schema} from 1 to {VERSION}, got {version!r}")
-    if version > VERSION:
-        raise LibbenchError(f"{schema} is of version {version}; this libbench reads up to version {VERSION}")
+    check_document(document, schema, SCHEMA_VERSION)
     try:
         record: Record = decode(kind, document[key])
     except (KeyError, TypeError, ValueError) as error:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from libbench.findings import OutputsReport
 from libbench.report import background, compared, costs, judged
-from libbench.report.headline import LONGEST, headline, pieces
+from libbench.report.headline import LONGEST, headline, pieces, why_different
 from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page
-from libbench.report.words import cut, figure, plural, seconds, side_name
-from libbench.result import Comparison, Result
+from libbench.report.words import Tone, cut, figure, one_line, plural, saved_name, seconds, side_name
+from libbench.result import Comparison, Result, Verdict
 
-__all__ = ["headline", "render", "render_many", "render_result", "render_results"]
+__all__ = ["files_headline", "headline", "render", "render_files", "render_many", "render_result", "render_results"]
 
 
 def render(comparison: Comparison, *, verbose: bool = False, colour: bool = False, width: int = 100) -> str:
@@ -30,11 +31,12 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     page = Page(width, colour)
     page.pieces(pieces(comparison))
     page.gap()
-    page.entry("reference", side_name(comparison.reference.job))
-    page.entry("target", side_name(comparison.target.job))
+    page.entry("reference", saved_name(comparison.reference))
+    page.entry("target", saved_name(comparison.target))
     _write_failures(page, comparison, verbose)
     page.gap()
     compared.write_config(page, comparison, verbose)
+    background.write_comparability(page, comparison)
     page.gap()
     compared.write_outputs(page, comparison, verbose)
     judged.write_noise(page, comparison)
@@ -49,7 +51,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     page.gap()
     costs.write_speed(page, comparison)
     if verbose:
-        background.write_timing_details(page, comparison.measurements)
+        background.write_timing_details(page, comparison)
     costs.write_compiled(page, comparison)
     page.gap()
     costs.write_memory(page, comparison)
@@ -121,6 +123,42 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
         page.gap()
     background.write_end(page, [result], None, verbose)
     return page.text()
+
+
+def render_files(
+    outputs: OutputsReport, files: tuple[str, str], *, verbose: bool = False, colour: bool = False, width: int = 100
+) -> str:
+    """Give the report of two files of tensors.
+
+    Args:
+        files: the names of reference and target.
+        verbose, colour, width: as for `render`.
+    """
+    page = Page(width, colour)
+    page.pieces([(files_headline(outputs), _FILES[outputs.verdict])])
+    page.gap()
+    page.entry("reference", one_line(files[0]))
+    page.entry("target", one_line(files[1]))
+    page.gap()
+    page.entry("outputs", f"{compared.leaves_text(outputs)}, {plural(outputs.elements, 'value')}")
+    compared.write_leaves(page, outputs, verbose)
+    if verbose:
+        background.write_leaf_details(page, outputs)
+    return page.text()
+
+
+def files_headline(outputs: OutputsReport) -> str:
+    """Give the verdict on two files as one line of plain text."""
+    if outputs.verdict == "different":
+        return f"DIFFERENT: {why_different(outputs)}"
+    if outputs.verdict == "same":
+        return "SAME"
+    leaf = next((leaf for leaf in outputs.leaves if leaf.verdict == "unjudged"), None)
+    why = "nothing was compared" if leaf is None else f"{leaf.path}: {'; '.join(leaf.reasons)}"
+    return f"CANNOT BE JUDGED: {cut(why, LONGEST)}"
+
+
+_FILES: dict[Verdict, Tone] = {"same": "good", "different": "bad", "unjudged": "warn"}
 
 
 def _write_failures(page: Page, comparison: Comparison, verbose: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 from rich.cells import cell_len, set_cell_size
 
 from libbench.config.places import short
-from libbench.result import JobRecord
+from libbench.result import JobRecord, Result
 
 Tone = Literal["good", "bad", "warn", "dim", "strong", "plain"]
 
@@ -156,3 +156,9 @@ def side_name(job: JobRecord) -> str:
     if job.file is None:
         return one_line(job.name)
     return one_line(" ".join([short(job.file), *job.overrides]))
+
+
+def saved_name(result: Result) -> str:
+    """Give what a reader knows a side by, with the folder that it was read from, where there is one."""
+    name = side_name(result.job)
+    return name if result.saved is None else f"{name}, saved in {one_line(short(result.saved))}"
