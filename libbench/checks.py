@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from libbench.comparability import speed_differs
-from libbench.result import Check, Comparison, Failure, Speedup, Verdict
+from libbench.measured import Speedup
+from libbench.result import Check, Comparison, Failure, Verdict
 from libbench.speed import APART_ZONE
+from libbench.truths import but_for_values
 
 
 def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Check, ...]:
@@ -15,9 +17,13 @@ def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Ch
     found = [_failed("reference", reference.failure), _repeats(comparison), _failed("target", target.failure)]
     report = comparison.outputs
     if report is not None and report.batches:
+        agreed = "all within tolerance"
+        if comparison.truth is not None:
+            report, agreed = but_for_values(report), "the same but for floating values, which the truth judges"
         worst = next((leaf for leaf in report.leaves if leaf.verdict != "same"), None)
         reasons = report.reasons or (worst.reasons if worst else ())
-        found.append(Check("outputs", report.verdict, "; ".join(reasons) or "all within tolerance"))
+        found.append(Check("outputs", report.verdict, "; ".join(reasons) or agreed))
+    found.append(_truth(comparison))
     found += _timed_outputs(comparison)
     for metric in comparison.metrics:
         values = f"{metric.reference} against {metric.target}"
@@ -27,6 +33,7 @@ def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Ch
         found.append(Check("outputs", "unjudged", "no output and no metric was compared"))
     if min_speedup is not None:
         found.append(_speed(comparison.speedups, min_speedup, speed_differs(comparison.comparability)))
+    found += [_seed(seed) for seed in comparison.seeds]
     return tuple(check for check in found if check is not None)
 
 
@@ -54,6 +61,24 @@ def _timed_outputs(comparison: Comparison) -> Iterator[Check]:
             verdict: Verdict = "same" if not differ else "unjudged" if side == "reference" else "different"
             found = differ[0] if differ else f"as untimed, in {len(looked_at)} of {len(looked_at)} processes"
             yield Check(f"{side} timed outputs", verdict, found, "those of an untimed call")
+
+
+def _truth(comparison: Comparison) -> Check | None:
+    truth, reference, target = comparison.truth, comparison.reference, comparison.target
+    if truth is None or ((reference.failure or target.failure) and not truth.batches):
+        return None
+    worst = next((leaf for leaf in truth.leaves if leaf.verdict != "same"), None)
+    reasons = truth.reasons or (tuple(f"{worst.path}: {reason}" for reason in worst.reasons) if worst else ())
+    if not truth.leaves and not reasons:
+        reasons = tuple(reason for reason, _ in truth.skipped) or ("nothing was judged",)
+    return Check("truth", truth.verdict, "; ".join(reasons) or "as close to the truth as the reference, or closer")
+
+
+def _seed(comparison: Comparison) -> Check:
+    verdicts: tuple[Verdict, ...] = ("same", "different", "unjudged")
+    bad = [check for check in comparison.checks if check.verdict != "same"]
+    found = "; ".join(f"{check.name}: {check.found}" for check in bad) or "the same"
+    return Check(f"seed {comparison.reference.job.seed}", verdicts[comparison.exit_code], found)
 
 
 def _speed(speedups: tuple[Speedup, ...], wanted: float, unlike: str) -> Check:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from libbench.saved import OUTPUTS, AnySide, SavedSide, SavedSideWriter
 from libbench.settings import Timer
 from libbench.snapshots import Snapshots
 from libbench.timing import Watch, measurements, runner_of
+from libbench.trusted import Trusted
 
 __all__ = ["Plan", "diff", "diff_all", "load_side", "run"]
 
@@ -68,23 +69,25 @@ def diff_all(
     for each in (reference, *targets):
         if isinstance(each, Job):
             runner_of(each)
+    seeds = range(reference.seed + 1, reference.seed + plan.seeds)
+    moved = [_at_seeds(target, seeds) for target in targets]
     with work_folder(plan.save) as folder:
         begin = time.monotonic()
         reference = _with_cache(reference, folder / "cache" / "reference")
-        if isinstance(reference, SavedSide):
-            snapshots = reference.snapshots()
-        else:
-            snapshots = Snapshots(folder / "reference", limit=plan.spill)
-        known: Result | None = None
+        trusted = Trusted.of(reference, folder, plan)
+        others = [Trusted.of(job, folder / f"seed-{job.seed}", plan) for job in _at_seeds(reference, seeds)]
         for number, (job, setting) in enumerate(zip(targets, settings, strict=True), start=1):
             place = folder / (f"target-{number}" if len(targets) > 1 else "target")
             target = _with_cache(job, folder / "cache" / place.name)
             pair = Pair(reference, target, setting, plan, watch, keep, begin)
-            known = pair.run_reference(snapshots) if known is None else known
-            pair.update(reference=known)
-            if known.failure is None:
-                pair.run_target(snapshots, place)
-                pair.time(snapshots, place)
+            pair.run_reference(trusted)
+            if pair.comparison.reference.failure is None:
+                pair.run_target(trusted, place)
+                for other, same in zip(others, moved[number - 1], strict=True):
+                    same = replace(same, name=target.name, cache=str(folder / "cache" / place.name))
+                    pair.repeat(other, same, other.outputs.folder.parent / place.name)
+                pair.note_seeds(trusted, others)
+                pair.time(trusted.outputs, place)
             pair.update(complete=True)
             yield pair.comparison
             begin = time.monotonic()
@@ -131,7 +134,9 @@ def _results(
 ) -> Iterator[Result]:
     """Run and time one side; give its result each time that there is more of it."""
     result = Result(job.record())
-    for result in stages(job, folder / OUTPUTS, lambda event: watch(job.name, event), take):
+    for result in stages(
+        job, folder / OUTPUTS, lambda event: watch(job.name, event), take, rerun=plan.save is not None
+    ):
         yield result
     if not plan.speed or result.failure is not None:
         return
@@ -151,6 +156,10 @@ def _written(folder: Path, job: Job, plan: Plan) -> Iterator[SavedSideWriter | N
         return
     with closing(SavedSideWriter(folder, job, plan.spill)) as writer:
         yield writer
+
+
+def _at_seeds(side: AnySide, seeds: Iterable[int]) -> list[Job]:
+    return [side.at_seed(seed) for seed in seeds] if isinstance(side, Job) else []
 
 
 def _with_cache(side: AnySide, folder: Path) -> AnySide:

@@ -65,6 +65,7 @@ class LeafReport:
         ranked_rows: how many rows `top1` speaks of.
         rtol: the relative tolerance used; None for what is compared exactly by its nature.
         atol: the absolute tolerance used.
+        noise: the largest absolute difference here between two runs of the reference; None where it is not known.
     """
 
     path: str
@@ -94,6 +95,7 @@ class LeafReport:
     ranked_rows: int = 0
     rtol: float | None = None
     atol: float | None = None
+    noise: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +122,119 @@ class OutputsReport:
     samples: int = 0
     elements: int = 0
     skipped: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafNoise:
+    """How far two runs of one side on one batch lay apart at one path.
+
+    Attributes:
+        path: as in `LeafReport`.
+        max_abs: the largest absolute difference; infinite where they differ in more than finite values.
+        rmse: the root of the mean squared difference; None where it has no meaning.
+        level: the smallest tolerance level that passes, as in `LeafReport`.
+    """
+
+    path: str
+    max_abs: float
+    rmse: float | None = None
+    level: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rerun:
+    """A side's first call against another one on the same batch, which it had every right to make.
+
+    Attributes:
+        setting: what was other about it: "again" for nothing at all, "2 threads instead of 1".
+        verdict: by the default tolerance of the dtypes; "unjudged" where it was not made.
+        exact: whether all that can be compared agreed in every bit, but for the sign of a zero.
+        leaves: by path, how far they lay apart.
+        note: what differs, or why it was not made; empty when there is nothing to say.
+    """
+
+    setting: str
+    verdict: Verdict
+    exact: bool = False
+    leaves: tuple[LeafNoise, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlier:
+    """The element at which the target is farther from the truth than the reference is by the most.
+
+    Attributes:
+        at: the position, as in `Extreme`.
+        truth, reference, target: what each has there; one part of it for a complex number.
+    """
+
+    at: tuple[int, ...]
+    truth: float
+    reference: float
+    target: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafTruth:
+    """How far both sides are from the truth at one path, over all batches.
+
+    Pairs are (reference, target). Errors are absolute differences from the truth, at the places where all three are
+    finite; real and imaginary parts count as elements of their own.
+
+    Attributes:
+        path: as in `LeafReport`.
+        verdict: "unjudged" where there is no truth to judge by.
+        reasons: why it is not the same, one sentence each.
+        elements: how many values were judged.
+        rmse: the root of the mean squared error of each side.
+        max_abs: the largest error of each side.
+        floor: what one rounding of the reference's dtype makes of these two: errors below it are no errors.
+        rmse_ratio: the target's RMSE over the reference's, each at least the floor; 1 where both are below it.
+        max_ratio: the same for the largest errors.
+        allowed: the largest ratios that pass, of the RMSE and of the largest error.
+        closer: at how many elements each side is the closer one.
+        lost: at how many places each side alone is not finite where the truth is, or finite where it is not.
+        outlier: None where the target is nowhere farther.
+    """
+
+    path: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    elements: int = 0
+    rmse: tuple[float, float] | None = None
+    max_abs: tuple[float, float] | None = None
+    floor: tuple[float, float] | None = None
+    rmse_ratio: float | None = None
+    max_ratio: float | None = None
+    allowed: tuple[float, float] | None = None
+    closer: tuple[int, int] = (0, 0)
+    lost: tuple[int, int] = (0, 0)
+    outlier: Outlier | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TruthReport:
+    """Both sides judged by a third, more precise one.
+
+    Attributes:
+        dtype: in which the truth was computed.
+        verdict: "different" where the target is worse than the reference; "unjudged" where there is no truth, or none
+            for one of the leaves; "same" where the target is as close to it as the reference, or closer.
+        reasons: why there is no truth.
+        leaves: the floating outputs, the worst first.
+        batches: how many were judged.
+        skipped: batches that were not, by reason.
+        lifted: casts inside the model to a narrower dtype, which the truth does not make, by place.
+    """
+
+    dtype: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    leaves: tuple[LeafTruth, ...] = ()
+    batches: int = 0
+    skipped: tuple[tuple[str, int], ...] = ()
+    lifted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from libbench.findings import MetricReport
+from libbench.findings import MetricReport, Rerun
 from libbench.job import Job
 from libbench.judge import judge_metrics
-from libbench.result import CompileFacts, Evaluation, Measurement, Output, Preparation, Stage
+from libbench.measured import Measurement
+from libbench.result import CompileFacts, Evaluation, Output, Preparation, Stage
 from libbench.settings import Timer, Tolerance
 
 
@@ -205,6 +206,10 @@ class Session(Protocol):
 
     def metrics(self) -> Evaluation:
         """Give what the evaluator says, after the last batch."""
+        ...
+
+    def rerun(self) -> Rerun:
+        """Call the only job's first batch once more with another legal choice, such as another number of threads."""
         ...
 
     def measure(self, timer: Timer) -> Measurement:

@@ -23,6 +23,8 @@ from libbench.config import (
     validate,
     walk,
 )
+from libbench.config.signatures import shape_of
+from libbench.config.targets import callable_target
 from libbench.errors import ConfigError, did_you_mean
 from libbench.result import JobRecord
 
@@ -58,6 +60,7 @@ class Job:
         overrides: the override lines that were applied to the file.
         digest: hash of the config.
         cache: folder for what this side's compiler keeps from process to process; None: the compiler's own.
+        truth: whether it is run as a float64 copy, without its compiler and its evaluator.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Job:
     overrides: tuple[str, ...] = ()
     digest: str = ""
     cache: str | None = None
+    truth: bool = False
 
     @classmethod
     def load(cls, file: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Job:
@@ -107,6 +111,24 @@ class Job:
             raise ConfigError(f"{problems[0]}{more}")
         return cls(name, config, value, file, overrides, digest(config))
 
+    def at_seed(self, seed: int) -> Job:
+        """Give this job at another seed.
+
+        Data that take a `seed` themselves, as `RandomInputs` do, move theirs by as much, so that inputs change too.
+        """
+        data, lines = self.config.data, list(self.overrides)
+        if isinstance(data, LazyNode):
+            parameter = shape_of(callable_target(data._target_)).named.get("seed")
+            own = data.get("seed", parameter.default if parameter else None)
+            if type(own) is int:
+                lines.append(f"data.seed={max(0, own + seed - self.seed)}")
+        if self.file is not None:
+            job = Job.load(self.file, lines, seed)
+        else:
+            config = LazyConfig.apply_overrides(self.config, lines[len(self.overrides) :])
+            job = Job._of(self.name, config, seed, None, ())
+        return replace(job, name=self.name, cache=self.cache, truth=self.truth)
+
     def ticket(self) -> dict[str, Any]:
         """Give what another process needs to make this job again: plain JSON.
 
@@ -118,6 +140,7 @@ class Job:
             "seed": self.seed,
             "digest": self.digest,
             "cache": self.cache,
+            "truth": self.truth,
         }
         if self.file is None:
             _check_reach(self.config)
@@ -137,7 +160,7 @@ class Job:
             job = cls.load(ticket["file"], ticket["overrides"], ticket["seed"])
         if job.digest != ticket["digest"]:
             raise ConfigError(f"{ticket.get('file', ticket['name'])} gave another config when it was loaded again")
-        return replace(job, name=ticket["name"], cache=ticket["cache"])
+        return replace(job, name=ticket["name"], cache=ticket["cache"], truth=ticket["truth"])
 
     def build(self, *parts: str) -> dict[str, Any]:
         """Instantiate some of the parts; a node that two of them share is built once."""

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from libbench.compare import OutputComparison
-from libbench.findings import OutputsReport
+from libbench.compare.truth import TruthComparison
+from libbench.findings import OutputsReport, TruthReport
 from libbench.result import Output, Unlike
 from libbench.settings import Tolerance
 from libbench.snapshots import Key, Snapshots, not_kept
-from libbench.tree import load_snapshot, remove_snapshot
+from libbench.tree import Snapshot, load_snapshot, remove_snapshot
 
 
 class Matcher:
@@ -25,6 +26,7 @@ class Matcher:
         keep: False removes each of them when it has been compared.
         lacking: for a target that was saved, the numbers of the batches that were not kept then.
         limit: the bytes beyond which they were not.
+        truths: what a float64 copy of the reference returned, to judge both sides by; None where there is none.
     """
 
     def __init__(
@@ -36,8 +38,11 @@ class Matcher:
         keep: bool,
         lacking: Collection[int] = (),
         limit: int = 0,
+        truths: Snapshots | None = None,
     ) -> None:
         self._reference = reference
+        self._truths = truths
+        self._truth = TruthComparison("float64")
         self._folder = folder
         self._keep = keep
         self._lacking = lacking
@@ -58,18 +63,40 @@ class Matcher:
         other = self._reference.find(output, self._seen[key])
         self._seen[key] += 1
         if isinstance(other, str):
-            self._comparison.skip(other)
+            self._skip(other)
         elif output.number in self._lacking:
-            self._comparison.skip(not_kept("target", self._limit))
+            self._skip(not_kept("target", self._limit))
         else:
             self._matched += 1
             self._other_inputs += other.inputs != output.inputs
             for known, each in zip(self._hashes, (other, output), strict=True):
                 known.update(each.inputs.encode())
-            ours = load_snapshot(self._folder, output.number)
-            self._comparison.add(self._reference.load(other), ours, output.indices)
+            sides = self._reference.load(other), load_snapshot(self._folder, output.number)
+            self._comparison.add(*sides, output.indices)
+            self._judge(other, sides, output, self._seen[key] - 1)
         if not self._keep:
             remove_snapshot(self._folder, output.number)
+
+    def _skip(self, reason: str) -> None:
+        self._comparison.skip(reason)
+        self._truth.skip(reason)
+
+    def _judge(self, reference: Output, sides: tuple[Snapshot, Snapshot], output: Output, occurrence: int) -> None:
+        if self._truths is None:
+            return
+        truth = self._truths.find(reference, occurrence)
+        if isinstance(truth, str):
+            self._truth.skip(truth.replace("reference", "float64 copy"))
+        elif truth.inputs != reference.inputs:
+            self._truth.skip("the float64 copy had other inputs: the data do not repeat themselves")
+        elif reference.inputs != output.inputs:
+            self._truth.skip("the target had other inputs")
+        else:
+            self._truth.add(self._truths.load(truth), *sides, output.indices)
+
+    def truth(self) -> TruthReport | None:
+        """Give what the truth says by now; None without one."""
+        return None if self._truths is None else self._truth.report()
 
     def report(self) -> OutputsReport:
         """Give what was found by now."""

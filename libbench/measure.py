@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-from libbench.result import Measurement, Timing
+from libbench.measured import Measurement, Timing
 from libbench.settings import Timer
 from libbench.speed import LEAST_PAIRS, half_width, median_interval
 

@@ -6,24 +6,30 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from libbench.checks import checks
 from libbench.comparability import changes_between, comparability, speed_differs
-from libbench.findings import MetricReport
-from libbench.interfaces import Evaluator, Event
+from libbench.findings import MetricReport, Rerun
+from libbench.interfaces import Evaluator, Event, Session
 from libbench.job import Job
 from libbench.judge import judge_metrics
 from libbench.matching import Matcher
+from libbench.noise import bands, notes, within_noise
 from libbench.plan import Plan
 from libbench.remarks import timing_remarks
 from libbench.result import Comparison, Failure, Output, Result, SideFailed
 from libbench.saved import AnySide, SavedSide
 from libbench.settings import Timer, Tolerance
+from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import null_arm, speedups, speedups_apart
 from libbench.timing import Watch, measurements, one_runner, runner_of
+from libbench.tree import fingerprint, load_snapshot
+from libbench.trusted import Trusted
+from libbench.truths import truth_of
 
 Keep = Callable[[Comparison], None]
 _SIDES = ("reference", "target")
@@ -58,30 +64,69 @@ class Pair:
         self.comparison = replace(grown, checks=checks(grown, self._plan.min_speedup))
         self._keep(self.comparison)
 
-    def run_reference(self, snapshots: Snapshots) -> Result:
-        job = self._jobs[0]
-        for result in stages(job, snapshots.folder, lambda event: self._watch(job.name, event), snapshots.add):
-            self.update(reference=result)
-        return self.comparison.reference
+    def run_reference(self, trusted: Trusted) -> None:
+        """Run the reference and, where one is asked for, the truth, or take what is known of them."""
+        if trusted.result is None:
+            job, outputs = trusted.job, trusted.outputs
+            for result in stages(job, outputs.folder, partial(self._watch, job.name), outputs.add, rerun=True):
+                self.update(reference=result)
+            trusted.result = self.comparison.reference
+        self.update(reference=trusted.result)
+        if trusted.truths is None or trusted.result.failure:
+            return
+        if trusted.truth is None:
+            job, outputs = trusted.truth_job(), trusted.truths
+            for result in stages(job, outputs.folder, partial(self._watch, job.name), outputs.add):
+                trusted.truth = result
+        self.update(truth_side=trusted.truth, truth=truth_of(trusted.truth, None))
 
-    def run_target(self, snapshots: Snapshots, folder: Path) -> None:
-        target = self._jobs[1]
+    def run_target(self, trusted: Trusted, folder: Path) -> None:
+        target, truth = self._jobs[1], trusted.truth
         self.update(tolerance=self._tolerance)
-        matcher = self._matcher(snapshots, folder)
+        matcher = self._matcher(trusted, folder)
+        noise = bands(self.comparison.reference)
         for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
-            self.update(target=result, outputs=matcher.report(), inputs=matcher.inputs())
+            outputs = within_noise(matcher.report(), noise)
+            self.update(target=result, outputs=outputs, inputs=matcher.inputs(), truth=truth_of(truth, matcher.truth()))
         if not self.comparison.target.failure:
-            self.update(outputs=matcher.final_report())
+            self.update(outputs=within_noise(matcher.final_report(), noise))
         metrics = _metrics(self._jobs, self.comparison, self._tolerance)
         unlike = comparability(self.comparison, matcher.unlike())
         self.update(metrics=metrics, comparability=unlike, notes=(*matcher.notes(), *_notes(self.comparison)))
 
-    def _matcher(self, snapshots: Snapshots, folder: Path) -> Matcher:
-        target = self._jobs[1]
+    def _matcher(self, trusted: Trusted, folder: Path) -> Matcher:
+        target, sides = self._jobs[1], (trusted.outputs, folder, self._tolerance)
         if isinstance(target, SavedSide):
+            sides = trusted.outputs, target.outputs, self._tolerance
             lacking, limit = target.lacking, target.spill
-            return Matcher(snapshots, target.outputs, self._tolerance, keep=True, lacking=lacking, limit=limit)
-        return Matcher(snapshots, folder, self._tolerance, keep=self._plan.save is not None)
+            return Matcher(*sides, keep=True, lacking=lacking, limit=limit, truths=trusted.truths)
+        return Matcher(*sides, keep=self._plan.save is not None, truths=trusted.truths)
+
+    def repeat(self, trusted: Trusted, target: Job, folder: Path) -> None:
+        """Ask the same at another seed."""
+        done = self.comparison.seeds
+        plan = replace(self._plan, speed=False, min_speedup=None, seeds=1)
+
+        def watch(name: str, event: Event) -> None:
+            self._watch(f"{name}, seed {target.seed}", event)
+
+        def keep(comparison: Comparison) -> None:
+            self.update(seeds=(*done, comparison))
+
+        settings = self._tolerance, self._timer
+        pair = Pair(trusted.job, target, settings, plan, watch, keep, time.monotonic())
+        pair.run_reference(trusted)
+        if not pair.comparison.reference.failure:
+            pair.run_target(trusted, folder)
+        pair.update(complete=True)
+
+    def note_seeds(self, trusted: Trusted, others: Sequence[Trusted]) -> None:
+        """Say so where further seeds have changed nothing: they are no further evidence."""
+        first = self.comparison.inputs, _first(trusted)
+        found = [(c.inputs, _first(other)) for c, other in zip(self.comparison.seeds, others, strict=True)]
+        if found and None not in first and all(each == first for each in found):
+            note = "no seed changes the reference's inputs or its first outputs: all seeds show the same"
+            self.update(notes=(*self.comparison.notes, note))
 
     def time(self, snapshots: Snapshots, folder: Path) -> None:
         if not self._plan.speed or self.comparison.target.failure:
@@ -144,9 +189,13 @@ class Pair:
 
 
 def stages(
-    job: AnySide, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], Any]
+    job: AnySide, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], Any], *, rerun: bool = False
 ) -> Iterator[Result]:
-    """Run one side; give its result after every stage, and with the failure when there is one."""
+    """Run one side; give its result after every stage, and with the failure when there is one.
+
+    Args:
+        rerun: measure the side's own noise at the end; that it could not be measured is no failure of the side.
+    """
     if isinstance(job, SavedSide):
         yield from job.stages(take)
         return
@@ -159,9 +208,26 @@ def stages(
             yield result
             for output in session.batches():
                 take(output)
-            yield replace(result, evaluation=session.metrics())
+            result = replace(result, evaluation=session.metrics())
+            yield result
+            if rerun:
+                yield replace(result, reruns=(_rerun(session),))
     except SideFailed as error:
         yield replace(result, failure=error.failure)
+
+
+def _rerun(session: Session) -> Rerun:
+    try:
+        return session.rerun()
+    except SideFailed as error:
+        return Rerun(setting="another run", verdict="unjudged", note=f"failed: {error.failure.message}")
+
+
+def _first(trusted: Trusted) -> str | None:
+    """Give the fingerprint of a reference's first outputs; None where it did not come to them."""
+    if trusted.result is None or trusted.result.preparation is None:
+        return None
+    return fingerprint(dict(load_snapshot(first_outputs(trusted.outputs.folder, 0), 0).leaves))
 
 
 def _metrics(sides: Sequence[AnySide], comparison: Comparison, tolerance: Tolerance) -> tuple[MetricReport, ...]:
@@ -198,9 +264,16 @@ def _notes(comparison: Comparison) -> Iterator[str]:
             yield f"the {name}'s evaluator gave no record for {result.evaluation.missing:,} samples"
         if result.preparation and result.preparation.mutated:
             yield f"the {name} changes its inputs in place: {', '.join(result.preparation.mutated)}"
+        if result.evaluation and result.evaluation.changed:
+            yield f"the {name}'s calls change what the model keeps: {_few(result.evaluation.changed)}"
+        yield from notes(name, result)
     target = comparison.target.preparation
     if target and target.repeats != "same":
         yield f"the target does not repeat itself: {target.repeats}"
     metrics = comparison.reference.metrics, comparison.target.metrics
     if not comparison.target.failure and metrics.count(None) == 1:
         yield f"only the {'target' if metrics[0] is None else 'reference'} has an evaluator: no metric was compared"
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")

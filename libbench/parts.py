@@ -9,6 +9,7 @@ from typing import Any
 from libbench.errors import LibbenchError
 from libbench.interfaces import Batch, Compiler, Device, Evaluator, Workload
 from libbench.job import SIDE_PARTS, Job
+from libbench.truth import Float64
 
 _ROLES = {
     "data": ("__iter__",),
@@ -38,11 +39,14 @@ def build_parts(job: Job) -> Parts:
     Raises:
         LibbenchError: a part is missing, or has not the methods of its role.
     """
-    building = job.building(*SIDE_PARTS)
+    parts = [part for part in SIDE_PARTS if not (job.truth and part in ("compiler", "evaluator"))]
+    building = job.building(*parts)
     built = dict([next(building)])
     _check_role("device", built["device"])
     before = built["device"].memory()
     built.update(building)
+    if job.truth:
+        built.update(compiler=Float64(), evaluator=None)
     if built["data"] is None:
         raise LibbenchError(f"{job.name} assigns no 'data'")
     for name, part in built.items():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from libbench.errors import ConfigError
-from libbench.saved import AnySide
+from libbench.saved import AnySide, SavedSide
 from libbench.settings import Timer, Tolerance
 
 Setting = TypeVar("Setting", Timer, Tolerance)
@@ -25,6 +25,9 @@ class Plan:
         speed: False leaves the timing out.
         min_speedup: adds a check that the target is at least so many times as fast, by the wall clock.
         spill: bytes of reference outputs that are kept for comparing; batches beyond them are not compared.
+        truth: "float64" lets a float64 copy of the reference judge the floating outputs of both sides, instead of the
+            tolerance; None leaves it out.
+        seeds: at how many seeds, from the configs' own, outputs and metrics are compared, at least 1; the worst counts.
         save: a folder for outputs, which is made and must be empty; None keeps no outputs.
     """
 
@@ -37,12 +40,25 @@ class Plan:
     min_speedup: float | None = None
     spill: int = 4 * 2**30
     save: Path | None = None
+    truth: Literal["float64"] | None = None
+    seeds: int = 1
+
+    def __post_init__(self) -> None:
+        if self.truth not in ("float64", None):
+            raise ValueError(f"truth must be 'float64' or None, got {self.truth!r}")
+        if type(self.seeds) is not int or self.seeds < 1:
+            raise ValueError(f"seeds must be an int of at least 1, got {self.seeds!r}")
 
 
 def settings_of(reference: AnySide, target: AnySide, plan: Plan) -> tuple[Tolerance, Timer]:
     """Give what a pair is judged and timed by, and check that it can be compared."""
     if target.seed != reference.seed:
         raise ConfigError(f"different seeds cannot be judged: {reference.seed} and {target.seed} ({target.name})")
+    for side in (reference, target):
+        if isinstance(side, SavedSide) and plan.seeds > 1:
+            raise ConfigError(f"{side.folder} is a saved side, which has one seed, not the {plan.seeds} wanted")
+    if isinstance(reference, SavedSide) and plan.truth is not None:
+        raise ConfigError(f"{reference.folder} is a saved side, of which no {plan.truth} copy can be run")
     tolerance = setting("tolerance", Tolerance, target, reference)
     tolerance = tolerance if plan.rtol is None else replace(tolerance, rtol=plan.rtol)
     tolerance = tolerance if plan.atol is None else replace(tolerance, atol=plan.atol)

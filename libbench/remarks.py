@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 
-from libbench.result import Comparison, Measurement
+from libbench.measured import Measurement
+from libbench.result import Comparison
 
 OCCUPIED = 0.5
 """Cores taken by others, beyond those that are left over, that are worth a word."""

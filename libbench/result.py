@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +9,8 @@ from typing import Any, Literal
 
 from libbench.config import Change
 from libbench.errors import MissingPackageError, UnavailableError
-from libbench.findings import MetricReport, OutputsReport
+from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
+from libbench.measured import Measurement, NullArm, Speedup, Timing
 from libbench.settings import Timer, Tolerance
 
 RESULT_SCHEMA = "libbench.result"
@@ -20,7 +20,6 @@ SCHEMA_VERSION = 1
 Stage = Literal["instantiate", "compile", "evaluate", "measure"]
 Kind = Literal["exception", "signal", "timeout", "memory", "unavailable"]
 Verdict = Literal["same", "different", "unjudged"]
-SpeedVerdict = Literal["faster", "slower", "level", "inconclusive"]
 
 
 @dataclass(frozen=True)
@@ -65,104 +64,6 @@ class SideFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Timing:
-    """What one clock showed for one side in one process: seconds per call, trial by trial."""
-
-    seconds: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        """The median trial in seconds; NaN without a trial."""
-        return statistics.median(self.seconds) if self.seconds else float("nan")
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """The timed rounds of one process, with one side or two.
-
-    Attributes:
-        clocks: for each side, in the order of the jobs, its timing by clock. Trial i of all sides is pair i.
-        inner: for each side, calls in one trial.
-        warmup: for each side, calls before the first timed one.
-        seconds: what the timed rounds took.
-        together: whether both sides were in one process, call by call; else each had its own, and rounds alternated.
-        null: the wall timing of the reference and of a copy of it, pair by pair; empty where that was not measured.
-        redrawn: pairs that were thrown away and measured again, since the kernel had interrupted a trial.
-        interrupted: pairs that were kept although a trial was interrupted.
-        compiled: for each side, graphs that its compiler made in the timed rounds.
-        kept: for each side, "same" when the outputs of a timed call, drawn at random, are those of an untimed call
-            on the same input; else what differed; empty where it was not looked at.
-        one_thread: for each side, seconds per call with one thread; empty where there is no more than one anyway.
-        others: cores that other processes kept busy meanwhile; None where that cannot be told.
-        first: for each side, seconds of compiling and of the first call in this process.
-        cold: for each side, whether its compiler's cache was empty before; None when there is no such thing.
-        took: seconds from the start of the process to its end.
-    """
-
-    clocks: tuple[Mapping[str, Timing], ...]
-    inner: tuple[int, ...]
-    warmup: tuple[int, ...]
-    seconds: float
-    together: bool = True
-    null: tuple[Timing, ...] = ()
-    redrawn: int = 0
-    interrupted: int = 0
-    compiled: tuple[int, ...] = ()
-    kept: tuple[str, ...] = ()
-    one_thread: tuple[float, ...] = ()
-    others: float | None = None
-    first: tuple[float, ...] = ()
-    cold: tuple[bool | None, ...] = ()
-    took: float = 0.0
-
-    @property
-    def paired(self) -> bool:
-        """Whether there are two sides, and not one by itself."""
-        return len(self.clocks) == 2
-
-
-@dataclass(frozen=True)
-class Speedup:
-    """Reference time over target time by one clock; above 1 the target is faster.
-
-    Attributes:
-        ratio: the median over processes of each one's median pair ratio.
-        low, high: the 95 % interval; None where there is too little for one.
-        verdict: "inconclusive" also where no verdict may be given; `note` says why.
-        reference, target: seconds per call, the median over processes of each one's median trial.
-        pairs: pairs in each process; empty where the sides were timed apart, one of them when it was saved.
-        further: about how many more processes would decide an inconclusive ratio; None where that cannot be told.
-    """
-
-    clock: str
-    ratio: float
-    low: float | None
-    high: float | None
-    verdict: SpeedVerdict
-    reference: float
-    target: float
-    pairs: tuple[int, ...]
-    note: str = ""
-    further: int | None = None
-
-
-@dataclass(frozen=True)
-class NullArm:
-    """The reference against a copy of itself, in the processes that timed the pair: what no difference looks like.
-
-    Attributes:
-        ratio: the median over processes of each one's median pair ratio; far from 1 on a machine that cannot be
-            trusted.
-        half_width: half the width of its 95 % interval, as a share: this machine's own noise.
-        pairs: pairs in each process.
-    """
-
-    ratio: float
-    half_width: float
-    pairs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class CompileFacts:
     """What a compiler did, as far as it can tell. None: it cannot tell.
 
@@ -196,6 +97,7 @@ class Preparation:
         repeats: "same" when two calls on the first batch agreed, else what differed.
         mutated: paths of the inputs that the model changed in place.
         resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
+        again: the two calls that `repeats` speaks of, leaf by leaf.
     """
 
     seconds: Mapping[str, float]
@@ -208,6 +110,7 @@ class Preparation:
     repeats: str
     mutated: tuple[str, ...]
     resident: int | None
+    again: Rerun | None = None
 
     @property
     def first_call(self) -> float:
@@ -239,6 +142,7 @@ class Evaluation:
     Attributes:
         metrics: by name; None without an evaluator.
         missing: samples that were run and for which the evaluator gave no record.
+        changed: parameters and buffers that the calls of the evaluation have changed, as BatchNorm in train mode does.
         peak: largest memory in a call of the model, in bytes above what was there before the first, by kind of memory.
         facts: what the compiler had done when all batches were run; None for one that changes nothing.
     """
@@ -246,6 +150,7 @@ class Evaluation:
     metrics: Mapping[str, float] | None
     peak: Mapping[str, int]
     missing: int = 0
+    changed: tuple[str, ...] = ()
     facts: CompileFacts | None = None
 
 
@@ -268,6 +173,7 @@ class Result:
     Attributes:
         timings: of a side that was timed by itself, each process's timing by clock.
         saved: the folder that it was read from; None for a side that ran now.
+        reruns: the first call against others with another legal choice; of a reference only.
     """
 
     job: JobRecord
@@ -276,6 +182,7 @@ class Result:
     evaluation: Evaluation | None = None
     timings: tuple[Mapping[str, Timing], ...] = ()
     failure: Failure | None = None
+    reruns: tuple[Rerun, ...] = ()
     saved: str | None = None
 
     @property
@@ -316,7 +223,10 @@ class Comparison:
         changes: the difference of the two configs.
         comparability: what else differs between the sides.
         inputs: fingerprint of the inputs of all batches that both sides ran; None when they differ or are none.
-        outputs: None when no batch was compared.
+        outputs: judged by tolerance; None when no batch was compared.
+        truth: both sides judged by a float64 copy of the reference, which then decides on floating values; None where
+            none was asked for.
+        truth_side: that copy.
         measurements: the timed rounds, one for each process, reference first; none where a side was saved, since
             each side then has timings of its own.
         speedups: one for each clock.
@@ -326,6 +236,7 @@ class Comparison:
         notes: what a reader should know before trusting a figure.
         seconds: what the comparison took.
         complete: False while it runs, and for one that was interrupted.
+        seeds: the same question at further seeds, without speed.
     """
 
     reference: Result
@@ -344,14 +255,20 @@ class Comparison:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     complete: bool = False
+    truth: TruthReport | None = None
+    truth_side: Result | None = None
+    seeds: tuple[Comparison, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """0 same, 1 different, 2 could not be judged, as `diff(1)`.
+        """0 same, 1 different, 2 could not be judged, as `diff(1)`; the largest of all seeds.
 
         A reference that cannot be trusted ends the question, whatever else was found; a difference that was found
         outweighs a check that could not be made.
         """
+        return max([self._own_code(), *(seed.exit_code for seed in self.seeds)])
+
+    def _own_code(self) -> int:
         unjudged = [check for check in self.checks if check.verdict == "unjudged"]
         if not self.complete or self.reference.failure or any(c.name.startswith("reference") for c in unjudged):
             return 2

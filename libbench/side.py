@@ -6,8 +6,6 @@ import copy
 import operator
 import os
 import random
-import resource
-import statistics
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -18,18 +16,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from libbench.compare import OutputComparison
 from libbench.errors import LibbenchError
+from libbench.findings import Rerun
 from libbench.interfaces import Batch, Evaluator, Event, Watch
 from libbench.job import Job
-from libbench.measure import Trial
+from libbench.noise import AGAIN
 from libbench.parts import Parts, build_parts
-from libbench.pool import SIZE, Pool
+from libbench.reruns import compare_runs, repeats, threads
 from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
-from libbench.tree import Snapshot, fingerprint, map_tensors, save_snapshot, snapshot, tensors
+from libbench.state import changed, state_of
+from libbench.tree import fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
-_DRAWS = "two calls on one batch differ, so it draws at random or keeps a state"
 
 
 class Side:
@@ -41,64 +39,63 @@ class Side:
         self._folder = folder
         self._watch = watch
         self._life = life
-        self._parts: Parts
+        self.parts: Parts
         self._records: dict[int, Any] = {}
         self._samples: set[int] = set()
         self._memory_before: Mapping[str, int] = {}
-        self._pool: Pool
-        self._kept: tuple[Snapshot, Batch] | None = None
         self._peak: dict[str, int] = {}
-        self._mutates = False
-        self._repeats = True
+        self.mutates = False
+        self.again: Rerun | None = None
 
     def describe_device(self) -> Mapping[str, Any]:
-        return dict(self._parts.device.describe())
+        return dict(self.parts.device.describe())
 
     def prepare(self) -> Preparation:
         seconds: dict[str, float] = {}
-        with self._during("instantiate"), _clock(seconds, "instantiate"):
+        with self.during("instantiate"), _clock(seconds, "instantiate"):
             first = self._instantiate()
-        with self._during("compile"), _clock(seconds, "compile"):
-            self._compiled = self._parts.compiler.compile(self._parts.model, self._fresh(first), self._method)
-        if self._compiled.release is not None:
-            self._life.callback(self._compiled.release)
+        with self.during("compile"), _clock(seconds, "compile"):
+            self.compiled = self.parts.compiler.compile(self.parts.model, self.fresh(first), self._method)
+        if self.compiled.release is not None:
+            self._life.callback(self.compiled.release)
         # The first call compiles, for a compiler that works lazily; the second shows what a call does by itself.
-        facts = self._compiled.facts
-        with self._during("compile" if facts else "evaluate"):
-            fed = self._fresh(first)
+        facts = self.compiled.facts
+        with self.during("compile" if facts else "evaluate"):
+            fed = self.fresh(first)
             with _clock(seconds, "first"):
-                outputs = self._call(fed)
+                outputs = self.call(fed)
             mutated = _changed(first.inputs, fed.inputs)
             before = snapshot(outputs)
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
             with _clock(seconds, "second"):
-                outputs = self._call(fed if not mutated else self._fresh(first))
-            differ = same_outputs(before, snapshot(outputs, copy=False))
-            repeats = differ if differ == "same" else f"{_DRAWS} ({differ})"
+                outputs = self.call(fed if not mutated else self.fresh(first))
+            again = compare_runs(AGAIN, before, snapshot(outputs, copy=False))
             del before, outputs  # they are no part of what the model keeps
-        self._mutates = bool(mutated)
-        self._repeats = repeats == "same"
-        resident = _above(self._parts.device.memory(), self._memory_before)
+        self.mutates = bool(mutated)
+        self._first, self.again = first, again
+        resident = _above(self.parts.device.memory(), self._memory_before)
         return Preparation(
             seconds=seconds,
-            compiler=self._compiled.version,
+            compiler=self.compiled.version,
             facts=facts() if facts else None,
-            cold=self._compiled.cold,
-            parameters=_parameters(self._parts.model),
-            samples=_length(getattr(self._parts.data, "dataset", None)),
-            batches=_length(self._parts.data),
-            repeats=repeats,
+            cold=self.compiled.cold,
+            parameters=_parameters(self.parts.model),
+            samples=_length(getattr(self.parts.data, "dataset", None)),
+            batches=_length(self.parts.data),
+            repeats=repeats(again),
             mutated=mutated,
             resident=next(iter(resident.values()), None),
+            again=again,
         )
 
     def batches(self) -> Iterator[Output]:
-        total = _length(self._parts.data)
-        with self._during("evaluate"):
-            self._memory_before = self._parts.device.memory()
-            source = self._data()
+        total = _length(self.parts.data)
+        with self.during("evaluate"):
+            self._state = state_of(self.parts.model)
+            self._memory_before = self.parts.device.memory()
+            source = self.data()
         while True:
-            with self._during("evaluate", announce=False):
+            with self.during("evaluate", announce=False):
                 batch = next(source, None)
                 if batch is None:
                     return
@@ -107,110 +104,55 @@ class Side:
             yield output
 
     def metrics(self) -> Evaluation:
-        evaluator = self._parts.evaluator
-        with self._during("evaluate", announce=False):
+        evaluator = self.parts.evaluator
+        with self.during("evaluate", announce=False):
             records = dict(sorted(self._records.items()))
             metrics = None
             if evaluator is not None:
                 with _named(f"{type(evaluator).__qualname__}.evaluate, {len(records)} records"):
                     metrics = {str(k): float(value) for k, value in evaluator.evaluate(records).items()}
             missing = len(self._samples - records.keys()) if evaluator is not None else 0
-            facts = self._compiled.facts
-            return Evaluation(metrics, _above(self._peak, self._memory_before), missing, facts() if facts else None)
+            peak, facts = _above(self._peak, self._memory_before), self.compiled.facts
+            now = changed(self._state, state_of(self.parts.model))
+            return Evaluation(metrics, peak, missing, now, facts() if facts else None)
 
-    def fill_pool(self) -> None:
-        """Keep the first full batches for timed calls."""
-        with self._during("measure"):
-            batches: list[Batch] = []
-            for batch in self._data():
-                if batches and len(batch.indices) < len(batches[0].indices):
-                    break
-                batches.append(batch)
-                if len(batches) == SIZE:
-                    break
-            self._pool = Pool(batches, self._fresh)
+    def rerun(self) -> Rerun:
+        """Make the first call once more, from the same seed, with another number of threads; compare the two.
 
-    def refresh(self, number: int) -> None:
-        """Give the pool the values of a round."""
-        with self._during("measure", announce=False):
-            self._pool.refresh(number)
-
-    @property
-    def most_calls(self) -> int | None:
-        """The calls that may be timed together; None sets no limit."""
-        return self._parts.device.most_calls
-
-    def clock_cost(self) -> float:
-        """Give the seconds that the device's clocks take for a call that does nothing."""
-        with self._during("measure", announce=False):
-            return statistics.median(self._parts.device.time(_nothing).get("wall", 0.0) for _ in range(20))
-
-    def trial(self, number: int, inner: int, *, keep: bool = False) -> Trial:
-        """Run `inner` calls on inputs of the pool; keep what the last one returned, or not."""
-        # Never one input twice in a row, where there are two: a model may keep its last answer.
-        places = range(number * inner, (number + 1) * inner)
-        batches = [self._pool.at(place) for place in places]
-        if self._mutates:
-            batches = [self._fresh(batch) for batch in batches]
-        step, call, workload = self._parts.workload.step, self._compiled.call, self._parts.workload
-        outputs: list[Any] = []
-
-        def calls() -> None:
-            for each in batches:
-                step(call, each)
-
-        def kept_calls() -> None:
-            outputs.append([step(call, each) for each in batches][-1])
-
-        with self._during("measure", announce=False), workload.mode():
-            graphs, switches = self._graphs(), _switches()
-            clocks = dict(self._parts.device.time(kept_calls if keep else calls))
-            trial = Trial(clocks, _switches() - switches, self._graphs() - graphs)
-            if "wall" not in clocks:
-                name = type(self._parts.device).__qualname__
-                raise LibbenchError(f"{name}.time() must give 'wall', got {', '.join(clocks) or 'no clock'}")
-            if keep:
-                self._kept = snapshot(outputs.pop()), self._pool.original(places[-1])
-            return trial
-
-    def kept(self) -> str:
-        """Say "same", or what the kept outputs of a timed call and those of an untimed call did not agree in.
-
-        Returns:
-            An empty text where nothing was kept, or where no two calls agree anyway.
+        Compiled code is left alone, since torch compiles anew for another number of threads.
         """
-        if self._kept is None or not self._repeats:
-            return ""
-        outputs, batch = self._kept
-        with self._during("measure"):
-            # Another input first, in other memory: what is kept of the last one is not the answer.
-            self._call(self._fresh(self._pool.original(1)))
-            return same_outputs(outputs, snapshot(self._call(self._fresh(batch)), copy=False))
-
-    def _graphs(self) -> int:
-        facts = self._compiled.facts
-        return (facts().graphs or 0) if facts else 0
+        now = torch.get_num_threads()
+        other = 2 if now == 1 else 1
+        setting = f"{other} thread{'s' if other > 1 else ''} instead of {now}"
+        if self.compiled.facts is not None:
+            note = "not made: for another number of threads, everything would be compiled again"
+            return Rerun(setting=setting, verdict="unjudged", note=note)
+        with self.during("evaluate"):
+            fed = self.fresh(self._first)
+            with threads(other):
+                taken = snapshot(self.call(fed), copy=False)
+            return compare_runs(setting, load_snapshot(first_outputs(self._folder, self.index), 0), taken)
 
     @property
     def _method(self) -> str:
-        return str(self._parts.workload.method)
+        return str(self.parts.workload.method)
 
     def _instantiate(self) -> Batch:
-        self._parts = build_parts(self.job)
-        device = self._parts.device
-        self._memory_before = self._parts.memory_before
-        self._parts.model = device.put(self._parts.model)
-        self._life.enter_context(self._parts.workload.setup(self._parts.model))
-        if iter(self._parts.data) is self._parts.data:
-            kind = type(self._parts.data).__qualname__
+        self.parts = build_parts(self.job)
+        device = self.parts.device
+        self._memory_before = self.parts.memory_before
+        self.parts.model = device.put(self.parts.model)
+        self._life.enter_context(self.parts.workload.setup(self.parts.model))
+        if iter(self.parts.data) is self.parts.data:
+            kind = type(self.parts.data).__qualname__
             raise LibbenchError(f"data are gone through several times, which a {kind} cannot be; wrap it in a class")
-        first = next(self._data(), None)
+        first = next(self.data(), None)
         if first is None:
             raise LibbenchError("data gave no batch")
         return first
 
-    def _data(self) -> Iterator[Batch]:
-        data: Iterable[Any] = self._parts.data
+    def data(self) -> Iterator[Batch]:
+        data: Iterable[Any] = self.parts.data
         first = 0
         for number, batch in enumerate(data):
             if not isinstance(batch, Batch):
@@ -223,32 +165,32 @@ class Side:
             first = batch.epoch if number == 0 else first
             yield replace(batch, indices=indices, number=number, epoch=batch.epoch - first)
 
-    def _fresh(self, batch: Batch) -> Batch:
+    def fresh(self, batch: Batch) -> Batch:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
         copied = map_tensors(torch.clone, batch.inputs)
         # What is no tensor may be changed in place, too; the tensors, which are copied already, are kept.
         copied = copy.deepcopy(copied, {id(tensor): tensor for _, tensor in tensors(copied)})
-        return replace(batch, inputs=self._parts.device.put(copied))
+        return replace(batch, inputs=self.parts.device.put(copied))
 
-    def _call(self, batch: Batch) -> Any:
-        workload = self._parts.workload
+    def call(self, batch: Batch) -> Any:
+        workload = self.parts.workload
         with workload.mode():
-            outputs = workload.step(self._compiled.call, batch)
-        self._parts.device.synchronize()
+            outputs = workload.step(self.compiled.call, batch)
+        self.parts.device.synchronize()
         return outputs
 
     def _evaluate(self, batch: Batch) -> Output:
-        device, fed = self._parts.device, self._fresh(batch)
+        device, fed = self.parts.device, self.fresh(batch)
         device.reset_peak()
-        outputs = self._call(fed)
+        outputs = self.call(fed)
         for kind, size in device.peak_memory().items():
             self._peak[kind] = max(size, self._peak.get(kind, 0))
         inputs = fingerprint(batch.inputs)
         # Written before the evaluator may change it and before the next call may overwrite it.
         taken = snapshot(outputs, copy=False)
         save_snapshot(taken, self._folder, batch.number)
-        if self._parts.evaluator is not None:
-            self._process(self._parts.evaluator, batch, outputs)
+        if self.parts.evaluator is not None:
+            self._process(self.parts.evaluator, batch, outputs)
         return Output(batch.number, batch.epoch, batch.indices, inputs, taken.nbytes)
 
     def _process(self, evaluator: Evaluator, batch: Batch, outputs: Any) -> None:
@@ -268,10 +210,10 @@ class Side:
         np.random.seed(seed % 2**32)
         torch.manual_seed(seed)
         if hasattr(self, "_parts"):
-            self._parts.device.seed(seed)
+            self.parts.device.seed(seed)
 
     @contextmanager
-    def _during(self, stage: Stage, *, announce: bool = True) -> Iterator[None]:
+    def during(self, stage: Stage, *, announce: bool = True) -> Iterator[None]:
         """Say what this side is doing, and turn what it raises into its failure."""
         if announce:
             self._watch(Event(self.index, stage))
@@ -292,17 +234,6 @@ def first_outputs(folder: Path, index: int) -> Path:
     return place
 
 
-def same_outputs(first: Snapshot, second: Snapshot) -> str:
-    """Say "same", or what two calls on one input did not agree in."""
-    comparison = OutputComparison()
-    comparison.add(first, second)
-    report = comparison.report()
-    if report.verdict != "different":
-        return "same"
-    worst = next((leaf for leaf in report.leaves if leaf.verdict == "different"), None)
-    return "; ".join(report.reasons) if worst is None else f"{worst.path}: {'; '.join(worst.reasons)}"
-
-
 def _changed(before: Any, after: Any) -> tuple[str, ...]:
     """Give the paths of the inputs that a call has changed; `inputs` where it was no tensor, or all of them."""
     if fingerprint(before) == fingerprint(after):
@@ -310,15 +241,6 @@ def _changed(before: Any, after: Any) -> tuple[str, ...]:
     known = {path: fingerprint(tensor) for path, tensor in tensors(before)}
     paths = [path for path, tensor in tensors(after) if known.get(path) != fingerprint(tensor)]
     return tuple("inputs" if path == "output" else path for path in paths) or ("inputs",)
-
-
-def _nothing() -> None:
-    pass
-
-
-def _switches() -> int:
-    """Give how often the kernel has taken the processor away from a thread of this process."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def _above(now: Mapping[str, int], before: Mapping[str, int]) -> Mapping[str, int]:

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from libbench.result import Measurement, NullArm, Speedup, SpeedVerdict, Timing
+from libbench.measured import Measurement, NullArm, Speedup, SpeedVerdict, Timing
 
 ZONE = 0.02
 """A ratio whose interval lies inside 1 +- ZONE is level, outside it faster or slower."""

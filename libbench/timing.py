@@ -15,7 +15,8 @@ from libbench.config import digest
 from libbench.interfaces import Event, Runner, Session
 from libbench.job import Job
 from libbench.measure import MOST_PAIRS, ROUND
-from libbench.result import Measurement, Preparation, SideFailed, Timing
+from libbench.measured import Measurement, Timing
+from libbench.result import Preparation, SideFailed
 from libbench.settings import Timer
 from libbench.side import first_outputs
 from libbench.speed import speedups

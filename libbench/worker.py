@@ -14,14 +14,18 @@ import numpy as np
 import torch
 
 from libbench import environment
+from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
-from libbench.measure import SHORTEST_TRIAL, Timed, Trial, measure
+from libbench.measure import SHORTEST_TRIAL, measure
+from libbench.measured import Measurement
 from libbench.occupied import Others
-from libbench.result import Evaluation, Measurement, Output, Preparation
+from libbench.reruns import threads
+from libbench.result import Evaluation, Output, Preparation
 from libbench.settings import Timer
 from libbench.side import Side
 from libbench.speed import LEAST_PAIRS
+from libbench.timed import TimedSide
 
 CLOCK_COSTS = 50
 """A trial lasts at least so many times as long as reading the clocks."""
@@ -46,7 +50,7 @@ class Worker:
         self._sides = [Side(job, i, folder, watch, self._life) for i, job in enumerate(jobs)]
         self._watch = watch
         self._folder = folder
-        self._measured = False
+        self._timed: list[TimedSide] = []
 
     def environment(self) -> Mapping[str, Any]:
         """Describe the machine, the software and the first side's device."""
@@ -66,68 +70,48 @@ class Worker:
         """Give the first side's metrics and memory, after its last batch."""
         return self._sides[0].metrics()
 
+    def rerun(self) -> Rerun:
+        """Compare the first side's first call with one that it had every right to make otherwise."""
+        return self._sides[0].rerun()
+
     def measure(self, timer: Timer) -> Measurement:
         """Time the sides."""
-        first_time = not self._measured
-        self._measured = True
-        for side in self._sides if first_time else ():
-            side.fill_pool()
 
         def progress(done: int, total: int | None) -> None:
             self._watch(Event(0, "measure", done, total))
 
-        with running_side(self._folder) as mark:
-            marked = [_Marked(side, mark) for side in self._sides]
-            timed, copies = marked[:2], marked[2:]
-            shortest = max(SHORTEST_TRIAL, CLOCK_COSTS * max(side.clock_cost() for side in self._sides))
-            with Others() as others:
-                found = measure(
-                    timed,
-                    timer,
-                    random.Random(),
-                    progress,
-                    copy=next(iter(copies), None),
-                    shortest=shortest,
-                    most_calls=min((side.most_calls for side in self._sides if side.most_calls), default=None),
-                )
-            found = replace(found, others=others.cores)
-            if not first_time:
-                return found
-            kept = tuple(side.kept() for side in self._sides[:2])
-            return replace(found, kept=kept, one_thread=self._one_thread(timed, timer))
+        first_time = not self._timed
+        if first_time:
+            mark = self._life.enter_context(running_side(self._folder))
+            self._timed = [TimedSide(side, mark) for side in self._sides]
+        sides, copies = self._timed[:2], self._timed[2:]
+        with Others() as others:
+            found = measure(
+                sides,
+                timer,
+                random.Random(),
+                progress,
+                copy=next(iter(copies), None),
+                shortest=max(SHORTEST_TRIAL, CLOCK_COSTS * max(side.clock_cost() for side in self._timed)),
+                most_calls=min((side.most_calls for side in self._timed if side.most_calls), default=None),
+            )
+        found = replace(found, others=others.cores)
+        if not first_time:
+            return found
+        return replace(found, kept=tuple(side.kept() for side in sides), one_thread=self._one_thread(timer))
 
-    def _one_thread(self, sides: Sequence[Timed], timer: Timer) -> tuple[float, ...]:
+    def _one_thread(self, timer: Timer) -> tuple[float, ...]:
         """Give the seconds per call with one thread, for as little time as tells; nothing where there is one anyway."""
-        threads = torch.get_num_threads()
-        if threads == 1:
+        if torch.get_num_threads() == 1:
             return ()
-        torch.set_num_threads(1)
-        try:
-            few = replace(timer, pairs=LEAST_PAIRS, warmup=2, budget=timer.budget / 10)
-            alone = [measure([side], few, random.Random(), lambda done, total: None) for side in sides]
-        finally:
-            torch.set_num_threads(threads)
+        few = replace(timer, pairs=LEAST_PAIRS, warmup=2, budget=timer.budget / 10)
+        with threads(1):
+            alone = [measure([side], few, random.Random(), lambda done, total: None) for side in self._timed[:2]]
         return tuple(each.clocks[0]["wall"].median for each in alone)
 
     def close(self) -> None:
         """Put back what was changed in this process."""
         self._life.close()
-
-
-class _Marked:
-    """A side that is marked as the running one while it is timed."""
-
-    def __init__(self, side: Side, mark: mmap.mmap) -> None:
-        self._side = side
-        self._mark = mark
-
-    def refresh(self, number: int) -> None:
-        self._mark[0] = self._side.index
-        self._side.refresh(number)
-
-    def trial(self, number: int, inner: int, *, keep: bool = False) -> Trial:
-        self._mark[0] = self._side.index
-        return self._side.trial(number, inner, keep=keep)
 
 
 @contextmanager

@@ -5,18 +5,8 @@ from dataclasses import replace
 from libbench.checks import checks
 from libbench.config import Change
 from libbench.findings import Extreme, LeafReport, MetricReport, OutputsReport
-from libbench.result import (
-    Comparison,
-    CompileFacts,
-    Evaluation,
-    Failure,
-    JobRecord,
-    Measurement,
-    Preparation,
-    Result,
-    Speedup,
-    Timing,
-)
+from libbench.measured import Measurement, Speedup, Timing
+from libbench.result import Comparison, CompileFacts, Evaluation, Failure, JobRecord, Preparation, Result
 
 SHA = "3f9a1c22ab01" + "0" * 52
 

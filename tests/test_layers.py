@@ -17,9 +17,10 @@ ROOT = Path(__file__).parent.parent
 FLOORS = (
     "errors tree optional records settings findings",
     "config",
-    "interfaces job result judge methods pick",
-    "worker side pool parts measure occupied speed compare plainfiles data child serve environment",
-    "diff sweep pair plan checks comparability matching saved snapshots timing remarks",
+    "interfaces job result measured judge methods noise pick",
+    "worker side timed reruns pool parts measure occupied speed compare plainfiles data child serve state truth "
+    "environment",
+    "diff sweep pair plan checks comparability matching saved snapshots timing remarks trusted truths",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )

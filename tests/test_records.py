@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from libbench.measured import Measurement, Timing
 from libbench.records import decode, encode, write_json
-from libbench.result import CompileFacts, Failure, Measurement, Preparation, Timing
+from libbench.result import CompileFacts, Failure, Preparation
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from report_records import comparison, different_leaf, failed, inductor, leaf, m
 
 from libbench.errors import LibbenchError
 from libbench.findings import Extreme
+from libbench.measured import Measurement, Timing
 from libbench.report.json import from_json, result_from_json, result_to_json, to_json
 from libbench.report.text import headline
-from libbench.result import Comparison, Evaluation, Measurement, Result, Timing
+from libbench.result import Comparison, Evaluation, Result
 
 DOCS = Path(__file__).parent.parent / "docs" / "json.md"
 

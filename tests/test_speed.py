@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from libbench.result import Measurement, Timing
+from libbench.measured import Measurement, Timing
 from libbench.speed import median_interval, null_arm, speedups, speedups_apart
 
 

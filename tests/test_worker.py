@@ -96,7 +96,7 @@ def test_the_seed_is_set_before_the_model_is_built(worker):
         work = worker()
         torch.rand(7)
         work.prepare()
-        draws.add(work._sides[0]._parts.model.draw)
+        draws.add(work._sides[0].parts.model.draw)
 
     assert len(draws) == 1
 
@@ -108,7 +108,7 @@ def test_every_batch_reaches_the_evaluator_with_its_indices_and_the_very_object_
     outputs = list(work.batches())
     evaluation = work.metrics()
 
-    kept = work._sides[0]._parts.evaluator.batches
+    kept = work._sides[0].parts.evaluator.batches
     assert [batch.indices for batch, _ in kept] == [(0, 1, 2, 3), (4, 5, 6, 7), (8, 9)]
     assert [(batch.number, batch.epoch) for batch, _ in kept] == [(0, 0), (1, 0), (2, 0)]
     assert all(type(found) is dict and found["answer"] == "text" for _, found in kept)

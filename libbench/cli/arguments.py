@@ -72,6 +72,12 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
         _add_overrides(parser, flag, whose=whose)
     _add_tolerances(parser)
     parser.add_argument(
+        "--truth", choices=("float64",), help="judge floating outputs by a float64 copy of the reference"
+    )
+    parser.add_argument(
+        "--seeds", type=_count, default=1, metavar="N", help="compare outputs at N seeds; the worst counts"
+    )
+    parser.add_argument(
         "--min-speedup", type=_positive, metavar="X", help="make it a check that the target is X times as fast"
     )
     parser.add_argument(
@@ -174,6 +180,12 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", type=Path, metavar="DIR", help="keep outputs, results and configs in an empty folder")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
+
+
+def _count(text: str) -> int:
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"wanted a whole number of at least 1, got {text!r}")
 
 
 def _positive(text: str) -> float:

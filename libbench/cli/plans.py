@@ -29,6 +29,8 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         min_speedup=getattr(arguments, "min_speedup", None),
         spill=getattr(arguments, "spill", Plan.spill),
         save=arguments.save,
+        truth=getattr(arguments, "truth", None),
+        seeds=getattr(arguments, "seeds", Plan.seeds),
     )
 
 

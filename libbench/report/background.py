@@ -8,9 +8,10 @@ from typing import Any
 from libbench.findings import LeafReport, OutputsReport
 from libbench.report.compared import extreme_text, shape_text
 from libbench.report.headline import LONGEST
+from libbench.report.judged import noise_words
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import apart, cut, differ, figure, listed, nbytes, one_line, plural, seconds, side_name, span
-from libbench.result import Comparison, Failure, Result
+from libbench.result import Comparison, Failure, Preparation, Result
 
 _ROWS = (Column("", least=16), Column("reference", least=20), Column("target", least=20))
 _PASSING = ("load",)
@@ -108,9 +109,19 @@ def _settings(result: Result) -> Iterator[tuple[str, str]]:
     yield "parameters", figure(preparation.parameters)
     yield "samples", figure(preparation.samples)
     yield "batches", figure(preparation.batches)
-    yield "repeats itself", "yes" if preparation.repeats == "same" else f"no: {preparation.repeats}"
+    yield "repeats itself", _repeats(preparation)
+    for rerun in result.reruns:
+        agreed = "exactly the same" if rerun.exact else "the same within tolerance"
+        yield f"with {rerun.setting}", rerun.note or agreed
     for stage, spent in preparation.seconds.items():
         yield f"{stage} call" if stage in ("first", "second") else stage, seconds(spent)
+
+
+def _repeats(preparation: Preparation) -> str:
+    if preparation.repeats != "same":
+        return f"no: {preparation.repeats}"
+    again = preparation.again
+    return "yes" if again is None else "yes, exactly" if again.exact else "yes, within tolerance"
 
 
 def write_leaf_details(page: Page, outputs: OutputsReport) -> None:
@@ -132,6 +143,8 @@ def _leaf_lines(leaf: LeafReport) -> Iterator[str]:
         if extreme is not None:
             values = " against ".join(apart(extreme.reference, extreme.target, digits=6))
             yield f"largest {name} difference {extreme_text(extreme)} at {list(extreme.at)}: {values}"
+    if leaf.noise is not None:
+        yield noise_words(leaf).removeprefix(f"{leaf.path}: ")
     if leaf.first_mismatch is not None:
         yield f"first mismatch at {list(leaf.first_mismatch)}"
     named = (

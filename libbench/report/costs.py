@@ -6,10 +6,11 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
+from libbench.measured import Measurement, NullArm, Speedup, Timing
 from libbench.report.headline import SPEED_TONES, not_compiled, wall
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
-from libbench.result import Comparison, CompileFacts, Measurement, NullArm, Preparation, Result, Speedup, Timing
+from libbench.result import Comparison, CompileFacts, Preparation, Result
 
 _SIDES = (
     Column(least=13, wide=13),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from libbench.findings import LeafReport, OutputsReport
-from libbench.report.words import Tone, apart, cut, listed, one_line, plural, ratio, shorten
-from libbench.result import Check, Comparison, Failure, Result, Speedup, SpeedVerdict
+from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
+from libbench.measured import Speedup, SpeedVerdict
+from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
+from libbench.result import Check, Comparison, Failure, Result
+from libbench.truths import but_for_values
 
 Piece = tuple[str, Tone]
 SPEED_TONES: dict[SpeedVerdict, Tone] = {"faster": "good", "slower": "bad", "level": "plain", "inconclusive": "warn"}
@@ -19,23 +21,49 @@ def headline(comparison: Comparison) -> str:
 
 def pieces(comparison: Comparison) -> list[Piece]:
     """Give the headline in pieces, the weightiest first, each with its tone."""
+    if not comparison.complete:
+        found = findings(comparison)
+        return [("INTERRUPTED", "warn"), *(_so_far(found) or [("before anything was compared", "plain")])]
+    worst = worst_first(comparison)[0]
+    found = told(worst)
+    if comparison.seeds:
+        count, seed = len(comparison.seeds) + 1, worst.reference.job.seed
+        which = f"{count:,} seeds" if worst.exit_code == 0 else f"at seed {seed}, the worst of {count:,}"
+        found[0] = (f"{found[0][0]} ({which})", found[0][1])
+    if comparison.reference.failure or comparison.target.failure:
+        return found
+    return [*found, *_speed(comparison), *_demanded(comparison)]
+
+
+def worst_first(comparison: Comparison) -> list[Comparison]:
+    """Give the comparisons at all seeds, the one with the weightiest finding first."""
+    return sorted((comparison, *comparison.seeds), key=_badness, reverse=True)
+
+
+def _badness(comparison: Comparison) -> tuple[float, ...]:
+    truth, outputs = comparison.truth, comparison.outputs
+    ratio = max((leaf.rmse_ratio or 0.0 for leaf in truth.leaves), default=0.0) if truth else 0.0
+    level = max((leaf.level for leaf in outputs.leaves if leaf.level is not None), default=0.0) if outputs else 0.0
+    return comparison.exit_code if comparison.complete else 2, ratio, level
+
+
+def told(comparison: Comparison) -> list[Piece]:
+    """Say what came of the outputs and metrics at one seed, or why nothing did."""
     reference, target = comparison.reference.failure, comparison.target.failure
     found = findings(comparison)
-    if not comparison.complete:
-        return [("INTERRUPTED", "warn"), *(_so_far(found) or [("before anything was compared", "plain")])]
     if reference is not None:
         return [_failed("REFERENCE FAILED", reference), *_so_far(found)]
     stochastic = check(comparison, "reference repeats")
     if stochastic is not None:
         why = cut(f"two calls on one batch: {stochastic.found}", LONGEST)
-        return [(f"CANNOT BE JUDGED: the reference is stochastic ({why})", "warn"), *_speed(comparison)]
+        return [(f"CANNOT BE JUDGED: the reference is stochastic ({why})", "warn")]
     if target is not None and target.kind == "unavailable":
         return [_failed("CANNOT BE JUDGED: the target is not available here", target), *_so_far(found)]
     if target is not None:
         return [_failed("TARGET FAILED", target), *_so_far(found)]
     if not found:
         found = [("CANNOT BE JUDGED: no output and no metric was compared", "warn")]
-    return [*found, *_speed(comparison), *_demanded(comparison)]
+    return found
 
 
 def check(comparison: Comparison, name: str) -> Check | None:
@@ -54,7 +82,7 @@ def findings(comparison: Comparison) -> list[Piece]:
     outputs, metrics = comparison.outputs, comparison.metrics
     found: list[Piece] = []
     if outputs is not None and (outputs.batches or (outputs.skipped and not metrics)):
-        found.append(_outputs(outputs, comparison))
+        found += _truth(comparison.truth, outputs, comparison) if comparison.truth else [_outputs(outputs, comparison)]
     differ = [metric for metric in metrics if metric.verdict == "different"]
     if differ:
         worst = differ[0]
@@ -141,6 +169,58 @@ def _outputs(outputs: OutputsReport, comparison: Comparison) -> Piece:
         leaf = next((leaf for leaf in outputs.leaves if leaf.verdict == "unjudged"), None)
         why = f"{leaf.path}: {'; '.join(leaf.reasons)}" if leaf else _not_compared(outputs)
         return f"CANNOT BE JUDGED: {cut(why, LONGEST)}", "warn"
+    return f"SAME OUTPUTS{_limits(outputs, comparison)}", "good"
+
+
+def _truth(truth: TruthReport, outputs: OutputsReport, comparison: Comparison) -> list[Piece]:
+    """Say what the truth makes of the values, after what no truth can judge: structure, dtypes, whole numbers."""
+    form = but_for_values(outputs)
+    found = [_outputs(form, comparison)] if form.verdict != "same" else []
+    by = {"same": "the same", "different": "different", "unjudged": "not judged"}[outputs.verdict]
+    other = f" (by tolerance: {by})" if truth.verdict != outputs.verdict and form.verdict == "same" else ""
+    words = cut(truth_words(truth), LONGEST)
+    if truth.verdict == "unjudged":
+        return [*found, (f"CANNOT BE JUDGED by {truth.dtype}: {words}{other}", "warn")]
+    if truth.verdict == "different":
+        return [*found, (f"{'DIFFERENT OUTPUTS' if not found else 'WORSE'} by {truth.dtype}: {words}{other}", "bad")]
+    if found:
+        return [*found, (f"values by {truth.dtype}: {words}", "good")]
+    return [(f"SAME OUTPUTS by {truth.dtype}{_limits(outputs, comparison)}: {words}{other}", "good")]
+
+
+def truth_words(truth: TruthReport) -> str:
+    """Say in a few words how the target fares against the truth, by its worst leaf."""
+    worst = next((leaf for leaf in truth.leaves if leaf.verdict == truth.verdict), None)
+    if truth.verdict == "unjudged":
+        why = [*truth.reasons, *(f"{worst.path}: {'; '.join(worst.reasons)}" for _ in (worst,) if worst)]
+        return (why or [reason for reason, _ in truth.skipped] or ["nothing was judged"])[0]
+    if truth.verdict == "different" and worst is not None:
+        more = sum(leaf.verdict == "different" for leaf in truth.leaves) - 1
+        return f"{shorten(worst.path, 40)}: {_worse(worst)}" + (f" (and {more:,} more)" if more else "")
+    pairs = [leaf.rmse for leaf in truth.leaves if leaf.rmse is not None]
+    far = [(leaf.rmse_ratio or 1.0, leaf.rmse[1] / leaf.rmse[0]) for leaf in truth.leaves if leaf.rmse and leaf.rmse[0]]
+    if all(target == reference for reference, target in pairs):
+        return "as close to it as the reference"
+    if all(target <= reference for reference, target in pairs):
+        return f"closer to it than the reference, by up to {figure(1 / max(1e-300, min(raw for _, raw in far)))}x"
+    ratio, raw = max(far, default=(1.0, 1.0))
+    return f"{figure(raw)}x the reference's distance from it" if ratio > 1 else "as close to it as rounding allows"
+
+
+def _worse(leaf: LeafTruth) -> str:
+    if leaf.rmse_ratio is None or leaf.max_ratio is None or leaf.allowed is None:
+        return "; ".join(leaf.reasons)
+    words = []
+    if leaf.rmse_ratio > leaf.allowed[0]:
+        words.append(f"worse by {figure(leaf.rmse_ratio)}x (RMSE)")
+    if leaf.max_ratio > leaf.allowed[1]:
+        at = f" at {list(leaf.outlier.at)}" if leaf.outlier else ""
+        words.append(f"outlier {figure(leaf.max_ratio)}x{at}")
+    return ", ".join([*words, *(leaf.reasons[:1] if leaf.lost[1] else ())])
+
+
+def _limits(outputs: OutputsReport, comparison: Comparison) -> str:
+    """Say what the agreement of outputs does not cover."""
     total = outputs.batches + sum(count for _, count in outputs.skipped)
     if not comparison.complete or comparison.target.failure:
         # The target ended on its way; how far it should have come is known from the reference.
@@ -148,7 +228,7 @@ def _outputs(outputs: OutputsReport, comparison: Comparison) -> Piece:
         total = max(total, (prepared.batches if prepared else None) or 0)
     limits = [f"{outputs.batches:,} of {total:,} batches compared"] if total > outputs.batches else []
     limits += [] if comparison.inputs is not None else ["inputs differ"]
-    return "SAME OUTPUTS" + (f" ({', '.join(limits)})" if limits else ""), "good"
+    return f" ({', '.join(limits)})" if limits else ""
 
 
 def _not_compared(outputs: OutputsReport | None) -> str:

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 import libbench
 from libbench.errors import LibbenchError
+from libbench.measured import Timing
 from libbench.records import check_document, decode, encode
 from libbench.report.costs import first_call, pays_off
 from libbench.report.headline import headline
-from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Comparison, Result, Timing
+from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Comparison, Result
 
 COMPARISON = "libbench.comparison"
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from libbench.config.places import short
 from libbench.report.compared import extreme_text
 from libbench.report.costs import call_seconds, first_call
-from libbench.report.headline import SPEED_TONES, pieces, wall
+from libbench.report.headline import SPEED_TONES, pieces, truth_words, wall, worst_first
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, differ, figure, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison, JobRecord, Result
@@ -126,9 +126,12 @@ def _finding(comparison: Comparison, word: str) -> str:
         for known in ("TARGET FAILED ", "CANNOT BE JUDGED: ", "INTERRUPTED"):
             text = text.removeprefix(known)
         return text or "-"
+    comparison = worst_first(comparison)[0]
     outputs, metrics = comparison.outputs, comparison.metrics
     found = []
-    if outputs is not None and outputs.batches:
+    if comparison.truth is not None and comparison.truth.batches:
+        found.append(f"by {comparison.truth.dtype}: {truth_words(comparison.truth)}")
+    elif outputs is not None and outputs.batches:
         size = next((leaf.max_abs for leaf in outputs.leaves[:1]), None)
         words = {"different": "outputs differ", "same": "outputs agree", "unjudged": "outputs not judged"}
         by = (

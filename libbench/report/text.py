@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from libbench.findings import OutputsReport
-from libbench.report import background, compared, costs
+from libbench.report import background, compared, costs, judged
 from libbench.report.headline import LONGEST, headline, pieces, why_different
 from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page
@@ -39,8 +39,13 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     background.write_comparability(page, comparison)
     page.gap()
     compared.write_outputs(page, comparison, verbose)
+    judged.write_noise(page, comparison)
     if verbose and comparison.outputs is not None:
         background.write_leaf_details(page, comparison.outputs)
+    page.gap()
+    judged.write_truth(page, comparison, verbose)
+    page.gap()
+    judged.write_seeds(page, comparison)
     page.gap()
     compared.write_metrics(page, comparison, verbose)
     page.gap()

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from libbench.child import Child, ChildDied, ChildLate
+from libbench.findings import Rerun
 from libbench.interfaces import Event, Session, Watch
 from libbench.job import Job
+from libbench.measured import Measurement
 from libbench.records import decode, encode
-from libbench.result import Evaluation, Failure, Measurement, Output, Preparation, SideFailed, Stage
+from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
 from libbench.serve import serve
 from libbench.settings import Timer
 from libbench.worker import RUNNING
@@ -77,6 +79,10 @@ class _ProcessSession:
     def metrics(self) -> Evaluation:
         evaluation: Evaluation = decode(Evaluation, self._ask({"do": "metrics"}))
         return evaluation
+
+    def rerun(self) -> Rerun:
+        rerun: Rerun = decode(Rerun, self._ask({"do": "rerun"}))
+        return rerun
 
     def measure(self, timer: Timer) -> Measurement:
         measurement: Measurement = decode(Measurement, self._ask({"do": "measure", "timer": encode(timer)}))

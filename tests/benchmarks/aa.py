@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from libbench.diff import Plan, diff
-from libbench.result import Speedup, SpeedVerdict
+from libbench.measured import Speedup, SpeedVerdict
 from libbench.settings import Timer
 
 CONFIG = Path(__file__).parents[2] / "projects" / "digits" / "configs" / "eager.py"

@@ -17,7 +17,8 @@ from config_bench.table import Row, report
 from libbench.config import LazyConfig, instantiate
 from libbench.diff import Plan, diff
 from libbench.job import Job
-from libbench.result import Comparison, Speedup
+from libbench.measured import Speedup
+from libbench.result import Comparison
 from libbench.settings import Timer
 from libbench.speed import median_interval
 

@@ -1,0 +1,108 @@
+"""What timing leaves behind: frozen records, written as JSON."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+SpeedVerdict = Literal["faster", "slower", "level", "inconclusive"]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What one clock showed for one side in one process: seconds per call, trial by trial."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The median trial in seconds; NaN without a trial."""
+        return statistics.median(self.seconds) if self.seconds else float("nan")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The timed rounds of one process, with one side or two.
+
+    Attributes:
+        clocks: for each side, in the order of the jobs, its timing by clock. Trial i of all sides is pair i.
+        inner: for each side, calls in one trial.
+        warmup: for each side, calls before the first timed one.
+        seconds: what the timed rounds took.
+        together: whether both sides were in one process, call by call; else each had its own, and rounds alternated.
+        null: the wall timing of the reference and of a copy of it, pair by pair; empty where that was not measured.
+        redrawn: pairs that were thrown away and measured again, since the kernel had interrupted a trial.
+        interrupted: pairs that were kept although a trial was interrupted.
+        compiled: for each side, graphs that its compiler made in the timed rounds.
+        kept: for each side, "same" when the outputs of a timed call, drawn at random, are those of an untimed call
+            on the same input; else what differed; empty where it was not looked at.
+        one_thread: for each side, seconds per call with one thread; empty where there is no more than one anyway.
+        others: cores that other processes kept busy meanwhile; None where that cannot be told.
+        first: for each side, seconds of compiling and of the first call in this process.
+        cold: for each side, whether its compiler's cache was empty before; None when there is no such thing.
+        took: seconds from the start of the process to its end.
+    """
+
+    clocks: tuple[Mapping[str, Timing], ...]
+    inner: tuple[int, ...]
+    warmup: tuple[int, ...]
+    seconds: float
+    together: bool = True
+    null: tuple[Timing, ...] = ()
+    redrawn: int = 0
+    interrupted: int = 0
+    compiled: tuple[int, ...] = ()
+    kept: tuple[str, ...] = ()
+    one_thread: tuple[float, ...] = ()
+    others: float | None = None
+    first: tuple[float, ...] = ()
+    cold: tuple[bool | None, ...] = ()
+    took: float = 0.0
+
+    @property
+    def paired(self) -> bool:
+        """Whether there are two sides, and not one by itself."""
+        return len(self.clocks) == 2
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """Reference time over target time by one clock; above 1 the target is faster.
+
+    Attributes:
+        ratio: the median over processes of each one's median pair ratio.
+        low, high: the 95 % interval; None where there is too little for one.
+        verdict: "inconclusive" also where no verdict may be given; `note` says why.
+        reference, target: seconds per call, the median over processes of each one's median trial.
+        pairs: pairs in each process; empty where the sides were timed apart, one of them when it was saved.
+        further: about how many more processes would decide an inconclusive ratio; None where that cannot be told.
+    """
+
+    clock: str
+    ratio: float
+    low: float | None
+    high: float | None
+    verdict: SpeedVerdict
+    reference: float
+    target: float
+    pairs: tuple[int, ...]
+    note: str = ""
+    further: int | None = None
+
+
+@dataclass(frozen=True)
+class NullArm:
+    """The reference against a copy of itself, in the processes that timed the pair: what no difference looks like.
+
+    Attributes:
+        ratio: the median over processes of each one's median pair ratio; far from 1 on a machine that cannot be
+            trusted.
+        half_width: half the width of its 95 % interval, as a share: this machine's own noise.
+        pairs: pairs in each process.
+    """
+
+    ratio: float
+    half_width: float
+    pairs: tuple[int, ...]
