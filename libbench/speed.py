@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from libbench.measured import Measurement, NullArm, Speedup, SpeedVerdict, Timing
 
@@ -79,7 +80,20 @@ def speedups(measurements: Sequence[Measurement]) -> tuple[Speedup, ...]:
     sides = [side for m in measurements for side in m.clocks]
     clocks = [c for c in measurements[0].clocks[0] if all(c in side and _positive(side[c]) for side in sides)]
     null = null_arm(measurements)
-    return tuple(_speedup(clock, measurements, null) for clock in clocks)
+    found = [_speedup(clock, measurements, null) for clock in clocks]
+    return tuple(_doubted(each, found, measurements) for each in found)
+
+
+def _doubted(speedup: Speedup, all_clocks: Sequence[Speedup], measurements: Sequence[Measurement]) -> Speedup:
+    """Take the verdict from a wall clock that shows whom the kernel let wait, where most trials were interrupted."""
+    cpu = next((each for each in all_clocks if each.clock == "cpu"), None)
+    pairs = sum(len(m.clocks[0][speedup.clock].seconds) for m in measurements)
+    if speedup.clock != "wall" or cpu is None or 2 * sum(m.interrupted for m in measurements) <= pairs:
+        return speedup
+    if abs(math.log(speedup.ratio / cpu.ratio)) <= math.log1p(LONE_ZONE):
+        return speedup
+    note = f"most pairs were interrupted by other processes; by the time on processors it is {cpu.ratio:.3g}x"
+    return replace(speedup, verdict="inconclusive", note=note, further=None)
 
 
 def _positive(timing: Timing) -> bool:

@@ -147,6 +147,30 @@ def test_a_ratio_on_the_edge_of_the_zone_has_no_end_in_sight():
     assert (found.verdict, found.further) == ("inconclusive", None)
 
 
+def interrupted(wall, cpu, count):
+    clocks = [
+        {"wall": Timing((w,) * 10), "cpu": Timing((c,) * 10)} for w, c in zip((wall, 1.0), (cpu, 1.0), strict=True)
+    ]
+    return [Measurement(tuple(clocks), (1, 1), (0, 0), 1.0, interrupted=count) for _ in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("wall", "cpu", "count", "verdict"),
+    [
+        (4.0, 1.8, 9, "inconclusive"),  # the longer calls of the reference had to wait for others
+        (4.0, 1.8, 2, "faster"),  # more threads, say, and few interruptions
+        (1.8, 1.8, 9, "faster"),
+    ],
+)
+def test_waiting_for_the_processor_is_no_speedup(wall, cpu, count, verdict):
+    by_clock = {each.clock: each for each in speedups(interrupted(wall, cpu, count))}
+
+    assert by_clock["wall"].verdict == verdict
+    assert by_clock["wall"].ratio == pytest.approx(wall)
+    assert by_clock["cpu"].verdict == "faster"
+    assert ("by the time on processors it is 1.8x" in by_clock["wall"].note) == (verdict == "inconclusive")
+
+
 def test_a_clock_that_stood_still_has_no_speedup():
     still = replace(noisy(1.0, 0), clocks=({"cpu": Timing((0.0,) * 10)}, {"cpu": Timing((1.0,) * 10)}))
 
