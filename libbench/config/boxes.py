@@ -14,6 +14,8 @@ from libbench.config.frozen import Tag
 from libbench.config.places import Origin
 
 SCALARS = frozenset({int, float, str, bool, type(None), bytes, complex})
+NUMBERS = frozenset({int, float, bool, type(None)})
+"""The scalars that never stand for something else, as text may."""
 
 
 class Mark:

@@ -10,6 +10,7 @@ from omegaconf.base import Box, Node
 
 from libbench.config.boxes import Mark, leaf
 from libbench.config.frozen import Tag
+from libbench.config.items import held
 from libbench.config.nodes import ARGS, PARTIAL, TARGET, LazyNode, blank, wrap
 from libbench.config.places import Origin, caller, told
 from libbench.config.signatures import shape_of, unknown
@@ -127,7 +128,9 @@ def _nodes(value: Any, seen: set[int]) -> Iterator[LazyNode]:
         value = value._value()
     if isinstance(value, dict):
         value = value.values()
-    elif not isinstance(value, list | tuple):
+    elif isinstance(value, list):
+        value = held(value)
+    elif not isinstance(value, tuple):
         return
     for each in value:
         yield from _nodes(each, seen)

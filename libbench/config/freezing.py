@@ -11,9 +11,10 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.base import Node
 
 from libbench.config import boxes, nodes
-from libbench.config.boxes import Mark
+from libbench.config.boxes import NUMBERS, Mark
 from libbench.config.deriving import Derived
 from libbench.config.frozen import Call, Group, Tag, Tree
+from libbench.config.items import Items, held
 from libbench.config.leaves import same_leaf
 from libbench.config.nodes import ARGS, PARTIAL, SPECIAL, TARGET, LazyNode
 from libbench.config.places import Origin, told
@@ -60,11 +61,11 @@ class Freezer:
             return value
         content = value if kind in _PLAIN else self._content(value, kind)
         kind = type(content)
-        if kind is list or kind is tuple:
+        if kind is list or kind is tuple or kind is Items:
             items = []
-            for each in content:
-                items.append(self.tree(each))
-            return items if kind is list else tuple(items)
+            for each in content if kind is tuple else held(content):
+                items.append(each if type(each) in NUMBERS else self.tree(each))
+            return tuple(items) if kind is tuple else items
         if kind is Call or ((kind is dict or kind is Group) and TARGET in content):
             found = self._done.get(id(value))
             if found is not None:
@@ -220,9 +221,10 @@ class _Thawer:
             made.__dict__["_metadata"].key = key
         elif kind is list:
             made = nodes.blank(nodes.LazyList, key, parent)
-            content = made.__dict__["_content"] = []
+            items = []
             for index, each in enumerate(tree):
-                content.append(self.node(each, index, made))
+                items.append(each if type(each) in boxes.SCALARS else self.node(each, index, made))
+            made.__dict__["_content"] = Items(items, made)
         elif (kind is dict or kind is Group) and all(type(name) is str for name in tree):
             made = nodes.blank(nodes.LazyDict, key, parent)
             content = made.__dict__["_content"] = {}

@@ -18,6 +18,7 @@ from omegaconf.errors import ReadonlyConfigError
 from libbench.config.boxes import SCALARS, Leaf, Mark, leaf, owned
 from libbench.config.deriving import Derived
 from libbench.config.frozen import drop_below
+from libbench.config.items import Items, held
 from libbench.config.places import Origin, caller, told
 from libbench.config.signatures import shape_of, unknown
 from libbench.errors import ConfigError
@@ -45,7 +46,9 @@ class _Kept:
         content = self.__dict__["_content"]
         if not isinstance(content, dict | list):
             content = self.__dict__["_content"] = {} if isinstance(self, DictConfig) else []
-        old = content.get(key) if isinstance(content, dict) else content[key]
+        if isinstance(content, list) and -len(content) <= key < 0:
+            key += len(content)
+        old = content.get(key) if isinstance(content, dict) else list.__getitem__(content, key)
         content[key] = wrap(value, key, self)
         if type(old) is LazyList or (type(old) is Leaf and type(old.__dict__["_val"]) is tuple):
             self._forget((key,))
@@ -94,12 +97,16 @@ class _Kept:
         made.__dict__["_metadata"].flags = dict(own["_metadata"].flags)
         memo[id(self)] = made
         content = own["_content"]
-        if isinstance(content, dict | list):
-            pairs = list(content.items() if isinstance(content, dict) else enumerate(content))
-            copied: Any = [None] * len(pairs) if isinstance(content, list) else {}
-            for key, each in pairs:
+        if isinstance(content, dict):
+            copied = {}
+            for key, each in content.items():
                 copied[key] = _child(each, made, memo)
             content = copied
+        elif isinstance(content, list):
+            items = []
+            for each in held(content):
+                items.append(each if type(each) in SCALARS else _child(each, made, memo))
+            content = Items(items, made)
         made.__dict__["_content"] = content
         return made
 
@@ -125,8 +132,15 @@ class LazyList(_Kept, ListConfig):
 
     def _update_keys(self) -> None:
         """Number the items anew; OmegaConf calls this when they moved."""
-        super()._update_keys()
+        for index, each in enumerate(held(self.__dict__["_content"])):
+            if isinstance(each, Node):
+                each._set_key(index)
         self._forget(())
+
+    def sort(self, key: Any = None, reverse: bool = False) -> None:
+        """Sort in place, as `list.sort`."""
+        super().sort(key, reverse)
+        self._update_keys()
 
     def insert(self, index: int, item: Any) -> None:
         """Insert before `index`, as `list.insert`."""
@@ -225,10 +239,11 @@ def _holds(node: Any, place: Any) -> bool:
 def _wrapped_list(value: Any, key: Any, parent: Any) -> LazyList:
     made: LazyList = blank(LazyList, key, parent)
     items = value.__dict__["_content"] if type(value) is LazyList else value
-    if not isinstance(items, list):
-        made.__dict__["_content"] = items
-    else:
-        made.__dict__["_content"] = [wrap(each, index, made) for index, each in enumerate(items)]
+    if isinstance(items, list):
+        items = Items(
+            [each if type(each) in SCALARS else wrap(each, index, made) for index, each in enumerate(held(items))], made
+        )
+    made.__dict__["_content"] = items
     return made
 
 
