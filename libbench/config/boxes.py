@@ -62,7 +62,11 @@ class Leaf(AnyNode):
 def leaf(value: object, key: Any, parent: Box | None) -> Leaf:
     """Make the node of one value without OmegaConf's checks, which would refuse or change it."""
     made = Leaf.__new__(Leaf)
-    made.__dict__.update(_own_key=key, _parent=parent, _flags_cache=None, _val=value)
+    # Set one by one, they need no dict of their own, which the garbage collector would look at each time.
+    made._own_key = key
+    made._parent = parent
+    made._flags_cache = None
+    made._val = value
     return made
 
 

@@ -50,7 +50,7 @@ class Freezer:
         """Give the tree of anything; it takes one frame a level, so that deep configs do not exhaust the stack."""
         kind = type(value)
         if kind is boxes.Leaf:
-            value = value.__dict__["_val"]
+            value = value._val
             kind = type(value)
         if kind in boxes.SCALARS:
             if kind is str and "${" in value:
