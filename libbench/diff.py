@@ -91,13 +91,15 @@ def run(
 
     Args:
         watch: as for `diff`.
-        keep: called with the result so far, each time something has been won.
+        keep: called with the result so far: at the beginning, and each time something has been won.
     """
     timer = timer_of(plan, job)
     with work_folder(plan.save) as folder:
         job = replace(job, cache=str(folder / "cache"))
         snapshots = Snapshots(folder / "outputs", limit=0 if plan.save is None else plan.spill)
         result = Result(job.record())
+        # A place that cannot be written to is found now, not when there is something to lose.
+        keep(result)
         for result in stages(job, snapshots.folder, lambda event: watch(job.name, event), snapshots.add):
             keep(result)
         if plan.speed and result.failure is None:

@@ -4,12 +4,12 @@ import copy
 import functools
 import os
 from collections import OrderedDict, namedtuple
-from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace as NS
 
 import pytest
 import torch
+from config_kinds import A, B, Color
 from omegaconf import OmegaConf
 from torch import nn
 
@@ -29,18 +29,6 @@ from libbench.config import (
 from libbench.errors import ConfigError
 
 Point = namedtuple("Point", "x y")
-
-
-class A(NS):
-    pass
-
-
-class B(NS):
-    pass
-
-
-class Color(Enum):
-    RED = 1
 
 
 def call(**kwargs):

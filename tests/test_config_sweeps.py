@@ -5,7 +5,6 @@ import json
 import pytest
 from report_records import failed, side
 
-from libbench.cli.main import main
 from libbench.config import LazyConfig, expand
 from libbench.errors import ConfigError
 from libbench.report.text import render_many, render_results
@@ -19,16 +18,6 @@ class Counted(torch.nn.Linear):
         with pathlib.Path(log).open("a") as file:
             file.write(f"{out_features}\\n")
 """
-
-
-@pytest.fixture
-def libbench(capsys):
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def test_without_a_sweep_there_is_one_list_as_it_was_written():

@@ -35,6 +35,8 @@ class Mark:
 class Leaf(AnyNode):
     """A value that comes out exactly as it went in; its OmegaConf metadata is made when OmegaConf asks for it."""
 
+    _own_key: Any
+
     @property
     def _metadata(self) -> Metadata:  # type: ignore[override]
         own = self.__dict__
