@@ -135,7 +135,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE[,KEY=VALUE...]",
-        help="leave combinations of a sweep out: those that have all of these",
+        help="leave combinations of a sweep out: those that have all of these; ref.KEY and tgt.KEY mean one side's",
     )
     parser.add_argument("--quick", action="store_true", help="time for about 6 seconds instead of 30")
     parser.add_argument("--no-speed", action="store_true", help="do not time")

@@ -60,7 +60,8 @@ def _validate(arguments: argparse.Namespace) -> int:
         except ConfigError as error:
             problems.append(str(error))
     problems += [*part_problems(cfg, arguments.config), *validate(cfg)]
-    for problem in problems or ["no mistakes"]:
+    # One that keeps the config from being read as a whole is met by every override.
+    for problem in dict.fromkeys(problems) if problems else ["no mistakes"]:
         put(problem)
     return TROUBLE if problems else 0
 

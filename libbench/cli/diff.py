@@ -56,7 +56,9 @@ def _groups(arguments: argparse.Namespace) -> list[Group]:
     both = [*arguments.set, *jobs_flags(arguments)]
     end = len(both) + len(arguments.ref_set)
     sides: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
-    for line in expand([*both, *arguments.ref_set, *arguments.tgt_set], arguments.zip, arguments.exclude):
+    overrides = [*both, *arguments.ref_set, *arguments.tgt_set]
+    whose = [""] * len(both) + ["ref"] * len(arguments.ref_set) + ["tgt"] * len(arguments.tgt_set)
+    for line in expand(overrides, arguments.zip, arguments.exclude, whose):
         targets = sides.setdefault(line[:end], [])
         targets += [(file, line[: len(both)] + line[end:]) for file in arguments.tgt or [arguments.ref]]
     load = functools.cache(functools.partial(Job.load, seed=arguments.seed))

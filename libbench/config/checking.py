@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from libbench.config.freezing import freeze
+from libbench.config.freezing import Freezer
 from libbench.config.frozen import Call, Near, Tree, children, nearer, set_at, set_near
 from libbench.config.interpolation import Resolver, is_interpolation
 from libbench.config.places import join, told
@@ -24,12 +24,9 @@ def validate(cfg: Any, only: Collection[str] | None = None) -> list[str]:
     Args:
         only: look at these top-level names; None looks at all.
     """
-    try:
-        tree = freeze(cfg)
-    except ConfigError as error:
-        return [str(error)]
+    problems: list[str] = []
+    tree = Freezer(problems).tree(cfg)
     resolver = Resolver(tree)
-    problems = []
     for path, value, origin in _places(tree, only):
         if type(value) is Call:
             problems.extend(problems_of(value, ".".join(map(str, path))))

@@ -35,12 +35,16 @@ def freeze(cfg: Any) -> Tree:
 class Freezer:
     """One walk over a config.
 
+    Args:
+        problems: takes what is wrong in place of an error, and the tree is made without it.
+
     Attributes:
         refers: whether there was an interpolation in it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, problems: list[str] | None = None) -> None:
         self.refers = False
+        self._problems = problems
         self._done: dict[int, Call] = {}
         self._open: set[int] = set()
         self._by_tag: dict[int, Call] = {}
@@ -70,7 +74,10 @@ class Freezer:
             found = self._done.get(id(value))
             if found is not None:
                 return found
-            self._enter(value)
+            if id(value) in self._open:
+                self._refuse("a node holds itself", _mark_of(value).origin)
+                return None
+            self._open.add(id(value))
             recorded = content if kind is not Call else {TARGET: content.target, ARGS: content.args, **content.kwargs}
         elif kind is dict or kind is Group:
             recorded = content
@@ -103,10 +110,11 @@ class Freezer:
         items = [self.tree(each) for each in value]
         return Call(kind, items, {}) if any(type(each) is Call for each in items) else value
 
-    def _enter(self, value: Any) -> None:
-        if id(value) in self._open:
-            raise ConfigError(f"a node holds itself{told('', _mark_of(value).origin)}")
-        self._open.add(id(value))
+    def _refuse(self, problem: str, origin: Origin | None) -> None:
+        text = f"{problem}{told('', origin)}"
+        if self._problems is None:
+            raise ConfigError(text)
+        self._problems.append(text)
 
     def _call(self, value: Any, pairs: dict[Any, Tree]) -> Call:
         """Give the call of what a node holds."""
@@ -117,10 +125,11 @@ class Freezer:
         mark = _mark_of(value)
         special = {name: pairs.pop(name) for name in SPECIAL if name in pairs}
         if not all(type(name) is str for name in pairs):
-            raise ConfigError(f"the parameters of a call are named by text, got {list(pairs)!r}{told('', mark.origin)}")
+            self._refuse(f"the parameters of a call are named by text, got {list(pairs)!r}", mark.origin)
+            pairs = {name: each for name, each in pairs.items() if type(name) is str}
         problem = hydra_problem(special)
         if problem:
-            raise ConfigError(f"{problem}{told('', mark.origin)}")
+            self._refuse(problem, mark.origin)
         return Call(
             target=special[TARGET],
             args=list(special.get(ARGS) or ()) or (),

@@ -6,7 +6,7 @@ import hashlib
 from enum import Enum
 from typing import Any
 
-from libbench.config.freezing import freeze, thaw
+from libbench.config.freezing import Freezer, freeze, thaw
 from libbench.config.frozen import Call, Group, Near, Tree, children, nearer, set_near
 from libbench.config.interpolation import Resolver, is_interpolation, step, value_at
 from libbench.config.leaves import fingerprint, opaque_text
@@ -115,7 +115,8 @@ def _target(target: Any) -> str:
 
 def origin(cfg: Any, path: str) -> str | None:
     """Give where the value at a dotted path was set: `configs/a.py:12`, or the override; None when it is not known."""
-    found = origin_at(freeze(cfg), path.split(".") if path else [])
+    # What is wrong elsewhere in the config is no reason not to tell.
+    found = origin_at(Freezer([]).tree(cfg), path.split(".") if path else [])
     return None if found is None else str(found)
 
 
