@@ -68,6 +68,7 @@ def is_right(call: Call) -> bool:
     return (
         (shape.open or given <= shape.named.keys())
         and (call.partial or (not call.args and shape.required <= given))
+        and not (call.args and given)
         and (not call.args or shape.variadic or len(call.args) <= len(shape.placed))
         and "???" not in [each for each in call.kwargs.values() if type(each) is str]
     )
@@ -91,6 +92,12 @@ def problems_of(call: Call, path: str) -> list[str]:
             f"{target_text(target)} takes {len(shape.placed)} positional arguments, got {len(call.args)}"
             f"{told(path, call.origin)}"
         )
+    found.extend(
+        f"{target_text(target)} gets {each.name!r} by position and by name"
+        f"{told(join(path, each.name), set_at(call, each.name) or call.origin)}"
+        for each in shape.placed[: len(call.args)]
+        if each.name in call.kwargs and each.name in shape.named
+    )
     if not call.partial:
         missing = shape.missing(len(call.args), call.kwargs.keys())
         if missing:

@@ -251,7 +251,13 @@ class _Thawer:
             found = self.done.get(id(tree))
             return self.node(tree, None, None) if found is None else found
         if kind is tuple or kind is list:
-            return kind([self.plain(each) for each in tree])
+            items = []
+            for each in tree:
+                items.append(each if type(each) in boxes.SCALARS else self.plain(each))
+            return kind(items)
         if kind is dict or kind is Group:
-            return {key: self.plain(each) for key, each in tree.items()}
+            pairs = {}
+            for name, each in tree.items():
+                pairs[name] = self.plain(each)
+            return pairs
         return tree

@@ -92,32 +92,29 @@ class _Kept:
         super()._merge_with(*[copy.deepcopy(each) for each in others], **how)  # type: ignore[misc]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Copy; it takes one frame a level, so that deep configs do not exhaust the stack."""
         own = self.__dict__
         made = blank(type(self), own["_metadata"].key, own["_parent"], copy.deepcopy(own["_own_mark"]))
         made.__dict__["_metadata"].flags = dict(own["_metadata"].flags)
         memo[id(self)] = made
         content = own["_content"]
-        if isinstance(content, dict):
-            copied = {}
-            for key, each in content.items():
-                copied[key] = _child(each, made, memo)
-            content = copied
-        elif isinstance(content, list):
-            items = []
-            for each in held(content):
-                items.append(each if type(each) in SCALARS else _child(each, made, memo))
-            content = Items(items, made)
-        made.__dict__["_content"] = content
+        if not isinstance(content, dict | list):
+            made.__dict__["_content"] = content
+            return made
+        copies: list[Any] = []
+        for each in content.values() if isinstance(content, dict) else held(content):
+            if type(each) in SCALARS:
+                copies.append(each)
+                continue
+            inner = memo.get(id(each))
+            if inner is None:
+                inner = memo[id(each)] = each.__deepcopy__(memo)
+            object.__setattr__(inner, "_parent", made)
+            copies.append(inner)
+        made.__dict__["_content"] = (
+            dict(zip(content, copies, strict=True)) if isinstance(content, dict) else Items(copies, made)
+        )
         return made
-
-
-def _child(node: Any, parent: Any, memo: dict[int, Any]) -> Any:
-    made = memo.get(id(node))
-    if made is None:
-        made = node.__deepcopy__(memo)
-        memo[id(node)] = made
-    made.__dict__["_parent"] = parent
-    return made
 
 
 class LazyDict(_Kept, DictConfig):
@@ -201,7 +198,10 @@ def blank(kind: type[Any], key: Any, parent: Any, mark: Mark | None = None) -> A
 
 
 def wrap(value: Any, key: Any, parent: Any) -> Node:
-    """Make the OmegaConf node that holds a value, or take the value itself where it is a node of ours."""
+    """Make the OmegaConf node that holds a value, or take the value itself where it is a node of ours.
+
+    It takes one frame a level, so that deep values do not exhaust the stack.
+    """
     kind = type(value)
     if kind in SCALARS:
         return leaf(value, key, parent)
@@ -213,9 +213,25 @@ def wrap(value: Any, key: Any, parent: Any) -> Node:
         value.__dict__["_flags_cache"] = None
         return value  # type: ignore[no-any-return]
     if kind is list or kind is LazyList:
-        return _wrapped_list(value, key, parent)
+        made: Any = blank(LazyList, key, parent)
+        content = value.__dict__["_content"] if kind is LazyList else value
+        if isinstance(content, list):
+            items = []
+            for index, each in enumerate(held(content)):
+                items.append(each if type(each) in SCALARS else wrap(each, index, made))
+            content = Items(items, made)
+        made.__dict__["_content"] = content
+        return made  # type: ignore[no-any-return]
     if kind is LazyDict or (kind is dict and all(type(each) is str for each in value)):
-        return _wrapped_dict(value, key, parent)
+        made = blank(LazyDict, key, parent, copy.deepcopy(value._mark) if kind is LazyDict else None)
+        content = value.__dict__["_content"] if kind is LazyDict else value
+        if isinstance(content, dict):
+            pairs = {}
+            for name, each in content.items():
+                pairs[name] = wrap(each, name, made)
+            content = pairs
+        made.__dict__["_content"] = content
+        return made  # type: ignore[no-any-return]
     if kind is Leaf:
         return leaf(owned(value.__dict__["_val"]), key, parent)
     if isinstance(value, Node):
@@ -234,26 +250,3 @@ def _holds(node: Any, place: Any) -> bool:
             return True
         place = place.__dict__["_parent"]
     return False
-
-
-def _wrapped_list(value: Any, key: Any, parent: Any) -> LazyList:
-    made: LazyList = blank(LazyList, key, parent)
-    items = value.__dict__["_content"] if type(value) is LazyList else value
-    if isinstance(items, list):
-        items = Items(
-            [each if type(each) in SCALARS else wrap(each, index, made) for index, each in enumerate(held(items))], made
-        )
-    made.__dict__["_content"] = items
-    return made
-
-
-def _wrapped_dict(value: Any, key: Any, parent: Any) -> LazyDict:
-    ours = type(value) is LazyDict
-    mark = copy.deepcopy(value._mark) if ours else Mark(None, None)
-    made: LazyDict = blank(LazyDict, key, parent, mark)
-    items = value.__dict__["_content"] if ours else value
-    if not isinstance(items, dict):
-        made.__dict__["_content"] = items
-    else:
-        made.__dict__["_content"] = {name: wrap(each, name, made) for name, each in items.items()}
-    return made
