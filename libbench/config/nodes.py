@@ -8,6 +8,7 @@ in; and a `LazyNode` refuses a parameter that its target does not have, on the l
 from __future__ import annotations
 
 import copy
+import functools
 from collections import defaultdict
 from typing import Any
 
@@ -94,7 +95,8 @@ class _Kept:
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Copy; it takes one frame a level, so that deep configs do not exhaust the stack."""
         own = self.__dict__
-        made = blank(type(self), own["_metadata"].key, own["_parent"], copy.deepcopy(own["_own_mark"]))
+        mark = copy.deepcopy(own["_own_mark"]) if isinstance(self, DictConfig) else None
+        made = blank(type(self), own["_metadata"].key, own["_parent"], mark)
         made.__dict__["_metadata"].flags = dict(own["_metadata"].flags)
         memo[id(self)] = made
         content = own["_content"]
@@ -178,23 +180,33 @@ def refuse_unknown(node: LazyNode, key: object) -> None:
 
 def blank(kind: type[Any], key: Any, parent: Any, mark: Mark | None = None) -> Any:
     """Make an empty container without OmegaConf's checks of what goes in."""
-    metadata = ContainerMetadata.__new__(ContainerMetadata)
-    metadata.__dict__.update(
-        ref_type=Any,
-        object_type=list if kind is LazyList else dict,
-        optional=True,
-        key=key,
-        flags={"allow_objects": True},
-        flags_root=False,
-        resolver_cache=defaultdict(dict),
-        key_type=int if kind is LazyList else Any,
-        element_type=Any,
-    )
+    metadata = _Metadata.__new__(_Metadata)
+    # Set one by one, they need no dict of their own, which the garbage collector would look at each time.
+    metadata.ref_type = Any
+    metadata.object_type = list if kind is LazyList else dict
+    metadata.optional = True
+    metadata.key = key
+    metadata.flags = {"allow_objects": True}
+    metadata.flags_root = False
+    metadata.key_type = int if kind is LazyList else Any
+    metadata.element_type = Any
+    if mark is None:
+        mark = _UNMARKED if kind is LazyList else Mark(None, None)
     made = object.__new__(kind)
-    made.__dict__.update(
-        _metadata=metadata, _parent=parent, _flags_cache=None, _content=None, _own_mark=mark or Mark(None, None)
-    )
+    made.__dict__.update(_metadata=metadata, _parent=parent, _flags_cache=None, _content=None, _own_mark=mark)
     return made
+
+
+class _Metadata(ContainerMetadata):
+    """OmegaConf's metadata with a cache for resolvers that is made when one of them asks for it."""
+
+    @functools.cached_property
+    def resolver_cache(self) -> dict[str, Any]:  # type: ignore[override]
+        return defaultdict(dict)
+
+
+_UNMARKED = Mark(None, None)
+"""The mark of every list, whose items the node or dict around it knows."""
 
 
 def wrap(value: Any, key: Any, parent: Any) -> Node:
