@@ -321,3 +321,33 @@ def test_a_function_sees_what_its_file_says_last(tmp_path):
     )
 
     assert instantiate(LazyConfig.load(tmp_path / "a.py"))["model"] == 15
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("from " + "." * 60 + "x import y", [f"cannot import '{'.' * 60}x'", "folders above", "a.py:1"]),
+        ("from .listed import *", ["cannot import 'nodel' from", "listed.py", "did you mean 'model'?", "a.py:1"]),
+    ],
+)
+def test_an_import_that_leads_nowhere_is_told_with_its_line(tmp_path, text, words):
+    (tmp_path / "listed.py").write_text("__all__ = ['nodel']\nmodel = 1\n")
+    (tmp_path / "a.py").write_text(text)
+
+    with pytest.raises(ImportError) as caught:
+        LazyConfig.load(tmp_path / "a.py")
+
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_a_star_takes_what_is_listed_and_a_switch_of_type_checkers_is_no_value(tmp_path):
+    (tmp_path / "listed.py").write_text("__all__ = ['n', '_m']\nn = 1\n_m = 2\nhidden = 3\n")
+    (tmp_path / "a.py").write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .nothing import x\n"
+        "from .listed import *\nfrom .package import *\nm = _m\nk = inner.k\n"
+    )
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("__all__ = ['inner']\nhidden = 4\n")
+    (tmp_path / "package" / "inner.py").write_text("k = 5\n")
+
+    assert LazyConfig.load(tmp_path / "a.py") == {"n": 1, "m": 2, "k": 5}

@@ -53,7 +53,14 @@ class Importer:
         level: int = 0,
     ) -> Any:
         if level > 0:
-            base = self._file.parents[level - 1]
+            above = self._file.parents
+            if level > len(above):
+                shown = "." * level + name
+                raise ConfigImportError(
+                    f"cannot import {shown!r}: there are only {len(above)} folders above {short(self._file)}"
+                    f"{told('', caller())}"
+                )
+            base = above[level - 1]
             found = self._from(base, name, fromlist or (), "." * level + name)
         else:
             base_of = _config_base(name) if "configs" in name.split(".") else None
@@ -69,7 +76,7 @@ class Importer:
         """Give an object that holds the names of a `from ... import ...`."""
         place = base.joinpath(*name.split(".")) if name else base
         file = _file_of(place)
-        submodules = {each: found for each in fromlist if each != "*" and (found := _file_of(place / each))}
+        submodules = [each for each in fromlist if each != "*" and _file_of(place / each)]
         if file is None and not place.is_dir():
             raise ConfigImportError(_nothing(place, shown) + told("", caller()))
         asked = [each for each in fromlist if each not in submodules]
@@ -77,11 +84,12 @@ class Importer:
             module = self._load(file)
         else:
             module = ModuleType(shown)
-        for each in fromlist:
+        starred = vars(module).get("__all__", ()) if "*" in fromlist else ()
+        for each in [*fromlist, *starred]:
             if each == "*" or hasattr(module, each):
                 _give_items(module, each)
-            elif each in submodules:
-                setattr(module, each, self._load(submodules[each]))
+            elif (inner := _file_of(place / each)) is not None:
+                setattr(module, each, self._load(inner))
             elif (place / each).is_dir():
                 setattr(module, each, ModuleType(f"{shown}.{each}"))
             else:
