@@ -104,7 +104,7 @@ def run(
 
     Args:
         watch: as for `diff`.
-        keep: called with the result so far, each time something has been won.
+        keep: called with the result so far: at the beginning, and each time something has been won.
 
     Where the plan says where to save, the folder becomes what `diff` takes in place of a config.
     """
@@ -113,6 +113,8 @@ def run(
         job = replace(job, cache=str(folder / "cache"))
         snapshots = Snapshots(folder / OUTPUTS, limit=0 if plan.save is None else plan.spill)
         result = Result(job.record())
+        # A place that cannot be written to is found now, not when there is something to lose.
+        keep(result)
         with _written(folder, job, plan) as writer:
 
             def take(output: Output) -> None:

@@ -51,3 +51,16 @@ def config(tmp_path):
         return file
 
     return write
+
+
+@pytest.fixture
+def libbench(capsys):
+    """Run a command line in this process; give its exit code, its standard output and its standard error."""
+    from libbench.cli.main import main
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run

@@ -1,5 +1,6 @@
 """The command line as a user meets it: what is printed, what is written, the exit code."""
 
+import errno
 import json
 import re
 import signal
@@ -12,7 +13,7 @@ import psutil
 import pytest
 
 from libbench.cli.arguments import parsed
-from libbench.cli.main import main
+from libbench.records import write_json
 
 ROOT = Path(__file__).parent.parent
 SLEEPER = """
@@ -22,16 +23,6 @@ class Sleeper(torch.nn.Linear):
         time.sleep(600)
 model = L(Sleeper)(4, 3)
 """
-
-
-@pytest.fixture
-def libbench(capsys):
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def started(*arguments, cwd=None):
@@ -322,12 +313,64 @@ def test_an_unknown_flag_is_told_with_the_usage_of_its_command(libbench, config,
     assert "libbench run: error: unrecognized arguments: --no-sped" in capsys.readouterr().err
 
 
-def test_a_json_file_that_cannot_be_written_is_told_before_anything_runs(libbench, config, tmp_path):
-    code, out, err = libbench("diff", "--ref", config("sleeps", SLEEPER), "--json", tmp_path)
+@pytest.mark.parametrize("command", [["diff", "--ref"], ["run"]])
+def test_a_json_file_that_cannot_be_written_is_told_before_anything_runs(libbench, config, tmp_path, command):
+    code, out, err = libbench(*command, config("sleeps", SLEEPER), "--json", tmp_path)
 
     assert code == 2
     assert out == ""
     assert "evaluate" not in err
+
+
+@pytest.fixture
+def filling(monkeypatch):
+    """Let the disk be full when the given number of JSON files was written."""
+
+    def after(count):
+        written = []
+
+        def write(path, data):
+            if len(written) >= count:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            written.append(path)
+            write_json(path, data)
+
+        monkeypatch.setattr("libbench.cli.kept.write_json", write)
+
+    return after
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "said"),
+    [
+        (["diff", "--ref"], [], ["SAME OUTPUTS"]),
+        (["diff", "--ref"], ["--set", "data.samples=4,8"], ["samples=4", "samples=8"]),
+        (["run"], [], ["RAN"]),
+        (["run"], ["--set", "data.samples=4,8"], ["samples=4", "samples=8"]),
+    ],
+)
+def test_a_disk_that_fills_up_is_told_when_all_was_shown(libbench, config, tmp_path, filling, command, more, said):
+    file = tmp_path / "found.json"
+    filling(2)
+
+    code, out, err = libbench(*command, config("a"), "--no-speed", "--json", file, *more)
+
+    assert code == 2
+    assert [word for word in said if word not in out] == []
+    assert [line for line in err.splitlines() if line.startswith("libbench:")] == [
+        f"libbench: {file} is not complete: [Errno 28] No space left on device"
+    ]
+    assert json.loads(file.read_text())
+
+
+@pytest.mark.parametrize("command", [["diff", "--ref"], ["run"]])
+def test_a_disk_that_is_full_from_the_start_is_told_before_anything_runs(libbench, config, tmp_path, filling, command):
+    filling(0)
+
+    code, out, err = libbench(*command, config("sleeps", SLEEPER), "--json", tmp_path / "found.json")
+
+    assert (code, out) == (2, "")
+    assert err == "libbench: OSError: [Errno 28] No space left on device\n"
 
 
 def test_it_works_where_the_current_folder_shadows_its_modules(config, tmp_path):

@@ -4,12 +4,12 @@ import copy
 import functools
 import os
 from collections import OrderedDict, namedtuple
-from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace as NS
 
 import pytest
 import torch
+from config_kinds import A, B, Color
 from omegaconf import OmegaConf
 from torch import nn
 
@@ -29,18 +29,6 @@ from libbench.config import (
 from libbench.errors import ConfigError
 
 Point = namedtuple("Point", "x y")
-
-
-class A(NS):
-    pass
-
-
-class B(NS):
-    pass
-
-
-class Color(Enum):
-    RED = 1
 
 
 def call(**kwargs):
@@ -264,6 +252,24 @@ def test_a_missing_parameter_is_named_with_its_place():
         ConfigError, match=r"needs misses the required parameters 'a', 'b' \(at model, written in .*:\d+\)"
     ):
         instantiate(cfg)
+
+
+def test_validate_lists_every_mistake_of_a_config_that_cannot_be_frozen_either():
+    loop = {"_target_": "types.SimpleNamespace"}
+    loop["inner"] = loop
+    cfg = {
+        "a": {"_target_": "torch.nn.ReLU", "_recursive_": False},
+        "b": {"_target_": "torch.nn.ReLU", 3: 4, "_convert_": "none"},
+        "c": loop,
+        "d": L(needs)(a="${nothing}"),
+    }
+
+    problems = validate(cfg)
+
+    words = ["_recursive_", "named by text, got [3]", "_convert_", "holds itself", "'b'", "nothing"]
+    assert [[word for word in words if word in each] for each in problems] == [[word] for word in words]
+    with pytest.raises(ConfigError, match="_recursive_"):
+        freeze(cfg)
 
 
 def test_validate_lists_every_mistake_and_builds_nothing():

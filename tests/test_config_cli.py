@@ -8,21 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from libbench.cli.main import main
 from libbench.config import LazyConfig, difference
 
 ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path, config):
+def run(libbench, monkeypatch, tmp_path, config):
     """Give what a command prints, after its exit code."""
     config("a")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        code = main(["config", *map(str, arguments)])
-        out, err = capsys.readouterr()
+        code, out, err = libbench("config", *arguments)
         return code, out.splitlines(), err
 
     return run
@@ -206,3 +204,36 @@ def test_the_script_and_the_help_need_neither_torch_nor_rich():
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "model.nhead = 8\n" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ("show a.py", 0),
+        ("validate a.py +model.x=1 model.y=2 model.z=3", 2),
+        ("diff --ref a.py --ref-set model.bias=false data.samples=3 --tgt-set seed=3", 1),
+        ("diff --ref a.py --tgt-set model.bias=false data.samples=3 --as-overrides", 1),
+    ],
+)
+@pytest.mark.parametrize("reader", ["head -1", "true"])
+def test_a_reader_that_has_gone_does_not_change_the_exit_code(run, arguments, wanted, reader):
+    command = f"{sys.executable} {ROOT}/tools/config.py {arguments}"
+    piped = f"({command} | {reader}; exit ${{PIPESTATUS[0]}})"
+    found = subprocess.run(["bash", "-c", piped], capture_output=True, text=True, timeout=60)
+
+    assert (found.returncode, found.stderr) == (wanted, "")
+    assert len(found.stdout.splitlines()) == (reader == "head -1")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "2>/dev/full"])
+def test_a_closed_stream_does_not_change_the_exit_code(run, closed):
+    command = f"{sys.executable} {ROOT}/tools/config.py diff --ref a.py --tgt-set model.bias=false {closed}"
+
+    assert subprocess.run(["bash", "-c", command], capture_output=True, timeout=60).returncode == 1
+
+
+def test_an_output_that_cannot_be_written_is_told(run):
+    command = f"{sys.executable} {ROOT}/tools/config.py show a.py >/dev/full"
+    found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+
+    assert (found.returncode, found.stderr) == (2, "libbench: OSError: [Errno 28] No space left on device\n")

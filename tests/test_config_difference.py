@@ -2,11 +2,10 @@
 
 import functools
 import math
-from enum import Enum
-from types import SimpleNamespace as NS
 
 import pytest
 import torch
+from config_kinds import A, B, Color, X, scale, told
 from torch import nn
 
 from libbench.config import LazyCall as L
@@ -14,29 +13,8 @@ from libbench.config import LazyConfig, clone, difference, digest, freeze, show
 from libbench.settings import Tolerance
 
 
-class Color(Enum):
-    RED = 1
-    BLUE = 2
-
-
-class A(NS):
-    pass
-
-
-class B(NS):
-    pass
-
-
-class X(NS):
-    pass
-
-
-def scale(x=1, y=2):
-    return x, y
-
-
 def lines(reference, target):
-    return [f"{each.path}: {each.kind} {each.reference} | {each.target}" for each in difference(reference, target)]
+    return told(difference(reference, target))
 
 
 def test_an_item_inserted_in_front_is_one_line():

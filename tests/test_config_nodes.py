@@ -331,3 +331,20 @@ def test_an_item_forgets_where_it_was_set_when_items_move_or_the_list_is_replace
     for override in ("~m.l.0", "m.l=[4,5]"):
         assert origin(LazyConfig.apply_overrides(cfg, ["m.l.1=9", override]), "m.l.1") != "override 'm.l.1=9'"
     assert written is not None
+
+
+def test_a_resolver_may_keep_what_it_found():
+    asked = []
+    OmegaConf.register_new_resolver(
+        "libbench_tests.once", lambda name: asked.append(name) or len(asked), use_cache=True
+    )
+    try:
+        cfg = L(dict)(a="${libbench_tests.once:x}", b=["${libbench_tests.once:x}"])
+
+        assert [cfg.a, cfg.b[0], cfg.a] == [1, 1, 1]
+        assert OmegaConf.get_cache(cfg) == {"libbench_tests.once": {("x",): 1}}
+        copied = copy.deepcopy(cfg)
+        OmegaConf.clear_cache(cfg)
+        assert (cfg.a, OmegaConf.get_cache(copied)) == (2, {})
+    finally:
+        OmegaConf.clear_resolver("libbench_tests.once")

@@ -1,22 +1,17 @@
 """Overrides: Hydra's grammar, typed by what is there, all of them or none."""
 
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace as NS
 
 import pytest
 import torch
+from config_kinds import Color
 from omegaconf import OmegaConf
 
 from libbench.config import LazyCall as L
 from libbench.config import LazyConfig, difference, digest, instantiate, origin, validate
 from libbench.errors import ConfigError
-
-
-class Color(Enum):
-    RED = 1
-    BLUE = 2
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 import copy
 import pickle
-from types import SimpleNamespace as NS
 
 import torch
+from config_kinds import A, B
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,14 +24,6 @@ from libbench.config import (
 )
 from libbench.config.frozen import Group, Tag
 from libbench.errors import ConfigError
-
-
-class A(NS):
-    pass
-
-
-class B(NS):
-    pass
 
 
 def build(**kwargs):

@@ -1,33 +1,15 @@
 """The override lines that turn one config into another."""
 
-from enum import Enum
 from pathlib import Path
-from types import SimpleNamespace as NS
 
 import pytest
 import torch
+from config_kinds import A, Color, scale, told
 from torch import nn
 
 from libbench.config import LazyCall as L
 from libbench.config import LazyConfig, as_overrides, clone, difference
 from libbench.settings import Tolerance
-
-
-class Color(Enum):
-    RED = 1
-    BLUE = 2
-
-
-class A(NS):
-    pass
-
-
-class B(NS):
-    pass
-
-
-def scale(x=1, y=2):
-    return x, y
 
 
 @pytest.mark.parametrize(
@@ -93,8 +75,7 @@ def test_each_kind_of_change_has_its_overrides(reference, target, lines):
 def test_what_no_override_can_make_is_told(reference, target, left):
     rewrite = as_overrides({"v": reference}, {"v": target})
 
-    found = [f"{each.path}: {each.kind} {each.reference} | {each.target}" for each in rewrite.left]
-    assert [text.startswith(start) for text, start in zip(found, left, strict=True)] == [True]
+    assert [text.startswith(start) for text, start in zip(told(rewrite.left), left, strict=True)] == [True]
 
 
 def test_one_instance_in_place_of_two_is_told():

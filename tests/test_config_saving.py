@@ -4,12 +4,13 @@ import functools
 import math
 from collections import namedtuple
 from dataclasses import dataclass, field
-from enum import Enum, Flag
+from enum import Flag
 from pathlib import Path
 from types import SimpleNamespace as NS
 
 import pytest
 import torch
+from config_kinds import Color
 from omegaconf import OmegaConf
 from torch import nn
 
@@ -19,10 +20,6 @@ from libbench.errors import ConfigError
 from libbench.settings import Timer, Tolerance
 
 Point = namedtuple("Point", "x y")
-
-
-class Color(Enum):
-    RED = 1
 
 
 class Bits(Flag):

@@ -5,7 +5,6 @@ import json
 import pytest
 from report_records import failed, side
 
-from libbench.cli.main import main
 from libbench.config import LazyConfig, expand
 from libbench.errors import ConfigError
 from libbench.report.text import render_many, render_results
@@ -19,16 +18,6 @@ class Counted(torch.nn.Linear):
         with pathlib.Path(log).open("a") as file:
             file.write(f"{out_features}\\n")
 """
-
-
-@pytest.fixture
-def libbench(capsys):
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def test_without_a_sweep_there_is_one_list_as_it_was_written():
@@ -75,6 +64,17 @@ def test_an_exclusion_leaves_out_the_combinations_that_have_all_of_it():
     assert expand(["a=1,2", "c=x,y"], exclude=["a=1,c=y"]) == (("a=1", "c=x"), ("a=2", "c=x"), ("a=2", "c=y"))
     assert expand(["a=1,2", "c=x,y"], exclude=["a=1", "c=x"]) == (("a=2", "c=y"),)
     assert expand(["a=[1,2],'x,y',3"], exclude=["a=[1,2]", 'a="x,y"']) == (("a=3",),)
+
+
+def test_an_exclusion_may_mean_the_key_of_one_side():
+    overrides, sides = ["a=1,2", "a=1,2", "b=3"], ["ref", "tgt", ""]
+
+    assert expand(overrides, exclude=["a=1"], sides=sides) == (("a=2", "a=2", "b=3"),)
+    assert expand(overrides, exclude=["ref.a=1", "ref.a=2,tgt.a=2"], sides=sides) == (("a=2", "a=1", "b=3"),)
+    assert expand(["a=1,2", "a=1"], exclude=["tgt.a=1"], sides=["tgt", "ref"]) == (("a=2", "a=1"),)
+    assert expand(["a=1,2", "a=1"], exclude=["a=1"], sides=["tgt", "ref"]) == (("a=2", "a=1"),)
+    with pytest.raises(ConfigError, match=r"names 'ref.b', which is not swept; did you mean 'ref.a'\?"):
+        expand(overrides, exclude=["ref.b=3"], sides=sides)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,8 @@ def test_a_swept_reference_is_a_group_with_its_own_targets(libbench, config, tmp
 
     code, out, _ = libbench(
         *("diff", "--ref", config("a"), "--ref-set", "model.out_features=2,3", "--tgt-set", "model.out_features=2,3"),
-        *("--exclude", "model.out_features=3", "--no-speed", "--save", save),
+        *("--exclude", "ref.model.out_features=3", "--exclude", "ref.model.out_features=2,tgt.model.out_features=3"),
+        *("--no-speed", "--save", save),
     )
     assert code == 0
     assert out.startswith("SAME OUTPUTS")

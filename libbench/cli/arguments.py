@@ -169,7 +169,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE[,KEY=VALUE...]",
-        help="leave combinations of a sweep out: those that have all of these",
+        help="leave combinations of a sweep out: those that have all of these; ref.KEY and tgt.KEY mean one side's",
     )
     parser.add_argument("--quick", action="store_true", help="time for about 6 seconds, in at most 3 processes")
     parser.add_argument("--budget", type=_duration, metavar="TIME", help="time for so long at most, as 60s or 5m (30s)")

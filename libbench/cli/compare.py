@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 import libbench
-from libbench.cli.output import put
-from libbench.cli.plans import style_of
+from libbench.cli.output import put, style_of
 from libbench.plainfiles import compare_files
 from libbench.records import encode, write_json
 from libbench.report.text import files_headline, render_files

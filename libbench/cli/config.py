@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from libbench.cli.output import put, style_of, tell
 from libbench.config import LazyConfig, Line, as_overrides, difference, flat, load_saved, show, validate
 from libbench.errors import ConfigError
 from libbench.job import default_parts, filled, part_problems
@@ -48,7 +48,7 @@ def _show(arguments: argparse.Namespace) -> int:
     wide = min(max(map(len, texts), default=0), 72)
     for line, text in zip(lines, texts, strict=True):
         note = "default" if line.default else line.origin if arguments.where else None
-        print(f"{text:<{wide}}  # {note}" if note else text)
+        put(f"{text:<{wide}}  # {note}" if note else text)
     return 0
 
 
@@ -60,10 +60,9 @@ def _validate(arguments: argparse.Namespace) -> int:
         except ConfigError as error:
             problems.append(str(error))
     problems += [*part_problems(cfg, arguments.config), *validate(cfg)]
-    for problem in problems:
-        print(problem)
-    if not problems:
-        print("no mistakes")
+    # One that keeps the config from being read as a whole is met by every override.
+    for problem in dict.fromkeys(problems) if problems else ["no mistakes"]:
+        put(problem)
     return TROUBLE if problems else 0
 
 
@@ -79,13 +78,13 @@ def _diff(arguments: argparse.Namespace) -> int:
         rewrite = as_overrides(reference, target)
         document |= {"overrides": list(rewrite.lines), "left": encode(rewrite.left)}
         for line in rewrite.lines:
-            print(shlex.quote(line))
+            put(shlex.quote(line))
         for change in rewrite.left:
             what = f"{change.path} ({change.kind}): {change.reference or '-'} -> {change.target or '-'}"
-            print(f"no override can make this: {what}", file=sys.stderr)
+            tell(f"no override can make this: {what}")
         code = TROUBLE if rewrite.left else code
     else:
-        print(render_changes(changes, (arguments.ref, file), verbose=arguments.verbose, colour=sys.stdout.isatty()))
+        put(render_changes(changes, (arguments.ref, file), verbose=arguments.verbose, **style_of()))
     if arguments.json is not None:
         write_json(arguments.json, document)
     return code

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from libbench.cli.output import put
-from libbench.cli.plans import jobs_flags, plan_of, style_of, with_traceback
+from libbench.cli.kept import Kept
+from libbench.cli.output import put, style_of
+from libbench.cli.plans import jobs_flags, plan_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.config import expand
 from libbench.diff import load_side
 from libbench.errors import LibbenchError
-from libbench.records import write_json
 from libbench.report.json import to_json
 from libbench.report.text import render, render_many
 from libbench.result import Comparison
@@ -27,63 +26,32 @@ from libbench.sweep import Group, diff_groups
 def main(arguments: argparse.Namespace) -> int:
     """Compare, print, and give the largest exit code of all targets."""
     groups = _groups(arguments)
-    kept = _Kept(arguments, sum(len(targets) for _, targets in groups))
+    kept = Kept(arguments, "comparison", sum(len(targets) for _, targets in groups) > 1, to_json)
+
+    def keep(comparison: Comparison) -> None:
+        kept.keep(sum(each.complete for each in kept.all), comparison)
+
     try:
         with Progress() as progress:
-            comparisons = diff_groups(groups, plan_of(arguments), watch=progress.watch, keep=kept.keep)
+            comparisons = diff_groups(groups, plan_of(arguments), watch=progress.watch, keep=keep)
             with closing(comparisons):
                 for comparison in comparisons:
                     progress.print(_report(comparison, arguments))
     except BaseException:
         # Whatever stops it, what has been won is shown.
-        if kept.last is not None and not kept.last.complete and kept.last.reference.preparation is not None:
-            put(_report(kept.last, arguments))
+        for last in kept.all[-1:]:
+            if not last.complete and last.reference.preparation is not None:
+                put(_report(last, arguments))
         raise
+    if len(kept.all) > 1:
+        put(render_many(kept.all, **style_of()))
     kept.tell_broken()
-    if len(kept.done) > 1:
-        put(render_many(kept.done, **style_of()))
-    return max(comparison.exit_code for comparison in kept.done)
+    return max(comparison.exit_code for comparison in kept.all)
 
 
 def _report(comparison: Comparison, arguments: argparse.Namespace) -> str:
     text = render(comparison, verbose=arguments.verbose, **style_of())
     return with_traceback(text, arguments, comparison.reference, comparison.target)
-
-
-class _Kept:
-    """Writes what has been won, as it comes."""
-
-    def __init__(self, arguments: argparse.Namespace, comparisons: int) -> None:
-        self._json: Path | None = arguments.json
-        self._save: Path | None = arguments.save
-        self._many = comparisons > 1
-        self.done: list[Comparison] = []
-        self.last: Comparison | None = None
-        self._broken: dict[Path, OSError] = {}
-
-    def keep(self, comparison: Comparison) -> None:
-        self.last = comparison
-        if comparison.complete:
-            self.done.append(comparison)
-        all_of_them = self.done if comparison.complete else [*self.done, comparison]
-        documents = [to_json(each) for each in all_of_them]
-        for file in (self._json, self._save and self._save / "comparison.json"):
-            if file is not None and file not in self._broken:
-                self._write(file, {"comparisons": documents} if self._many else documents[0])
-
-    def _write(self, file: Path, document: Any) -> None:
-        """Write a file; one that cannot be written is trouble at the beginning, and told at the end later."""
-        try:
-            write_json(file, document)
-        except OSError as error:
-            if self.last is None or self.last.reference.preparation is None:
-                raise
-            self._broken[file] = error
-
-    def tell_broken(self) -> None:
-        """Raise what kept a file from being written, when the report has been printed."""
-        for file, error in self._broken.items():
-            raise LibbenchError(f"{file} is not complete: {error}")
 
 
 def _groups(arguments: argparse.Namespace) -> list[Group]:
@@ -93,7 +61,9 @@ def _groups(arguments: argparse.Namespace) -> list[Group]:
     both = [*arguments.set, *jobs_flags(arguments)]
     end = len(both) + len(arguments.ref_set)
     sides: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
-    for line in expand([*both, *arguments.ref_set, *arguments.tgt_set], arguments.zip, arguments.exclude):
+    overrides = [*both, *arguments.ref_set, *arguments.tgt_set]
+    whose = [""] * len(both) + ["ref"] * len(arguments.ref_set) + ["tgt"] * len(arguments.tgt_set)
+    for line in expand(overrides, arguments.zip, arguments.exclude, whose):
         targets = sides.setdefault(line[:end], [])
         targets += [(file, line[: len(both)] + line[end:]) for file in arguments.tgt or [arguments.ref]]
     load = functools.cache(functools.partial(_load, limits=frozenset(jobs_flags(arguments)), seed=arguments.seed))

@@ -6,7 +6,6 @@ Nothing heavy is imported before the arguments are understood, so that `--help` 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from types import FrameType
 from typing import NoReturn
 
 from libbench.cli.arguments import parsed
+from libbench.cli.output import tell
 
 EXIT_TROUBLE = 2
 EXIT_INTERRUPTED = 130
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _command(arguments)
     except KeyboardInterrupt:
-        _complain("interrupted")
+        tell("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of a pipe has gone; Python would complain once more when it flushes.
@@ -40,17 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.traceback:
             traceback.print_exc()
         else:
-            _complain(f"libbench: {one_line(error)}")
+            tell(f"libbench: {one_line(error)}")
         return EXIT_TROUBLE
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _complain(text: str) -> None:
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            print(text, file=sys.stderr)
 
 
 def one_line(error: BaseException) -> str:

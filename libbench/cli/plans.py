@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import sys
-from typing import TypedDict
 
 from libbench.diff import Plan
 from libbench.report.words import printable
@@ -37,24 +33,6 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 def jobs_flags(arguments: argparse.Namespace) -> list[str]:
     """Give the flags that are overrides of every side by another name."""
     return [] if arguments.timeout is None else [f"runner.timeout={arguments.timeout:g}"]
-
-
-WIDTH = 100
-"""Columns of a report, where the terminal has so many."""
-
-
-class Style(TypedDict):
-    """How a report is rendered."""
-
-    colour: bool
-    width: int
-
-
-def style_of() -> Style:
-    """Give what suits standard output: plain and 100 columns where it is no terminal."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return Style(colour=False, width=WIDTH)
-    return Style(colour="NO_COLOR" not in os.environ, width=min(WIDTH, shutil.get_terminal_size().columns))
 
 
 def with_traceback(text: str, arguments: argparse.Namespace, *results: Result) -> str:

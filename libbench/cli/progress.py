@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from types import TracebackType
 
@@ -10,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from libbench.cli.output import put
+from libbench.cli.output import put, tell
 from libbench.interfaces import Event
 
 _UNITS = {"evaluate": "batches", "measure": "pairs"}
@@ -45,7 +44,7 @@ class Progress:
                 self._bar.reset(self._task, total=event.total, description=doing)
             self._bar.update(self._task, completed=event.done, total=event.total, unit=_UNITS.get(event.stage, ""))
         elif self._shown != doing:
-            _say(doing)
+            tell(doing)
         self._shown = doing
 
     def print(self, text: str) -> None:
@@ -55,13 +54,6 @@ class Progress:
         put(text)
         if self._bar is not None:
             self._bar.start()
-
-
-def _say(text: str) -> None:
-    if sys.stderr is not None:
-        # Progress is a courtesy: where nobody can be told, the work goes on.
-        with contextlib.suppress(OSError, ValueError):
-            print(text, file=sys.stderr, flush=True)
 
 
 def _bar() -> Bar:

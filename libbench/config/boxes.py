@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 from omegaconf import AnyNode
 from omegaconf.base import Box, Metadata, Node
 
+from libbench.config.deep import Steps, unwound
 from libbench.config.frozen import Tag
-from libbench.config.places import Origin
+from libbench.config.places import Origin, caller, told
+from libbench.errors import ConfigError
 
 SCALARS = frozenset({int, float, str, bool, type(None), bytes, complex})
+NUMBERS = frozenset({int, float, bool, type(None)})
+"""The scalars that never stand for something else, as text may."""
 
 
 class Mark:
@@ -32,6 +35,8 @@ class Mark:
 
 class Leaf(AnyNode):
     """A value that comes out exactly as it went in; its OmegaConf metadata is made when OmegaConf asks for it."""
+
+    _own_key: Any
 
     @property
     def _metadata(self) -> Metadata:  # type: ignore[override]
@@ -53,42 +58,47 @@ class Leaf(AnyNode):
         return True
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Leaf:
-        own = self.__dict__
-        return leaf(_copied(own["_val"], memo), own["_own_key"], own["_parent"])
+        return leaf(_copied(self._val, memo), self._own_key, self._parent)
 
 
 def leaf(value: object, key: Any, parent: Box | None) -> Leaf:
     """Make the node of one value without OmegaConf's checks, which would refuse or change it."""
     made = Leaf.__new__(Leaf)
-    made.__dict__.update(_own_key=key, _parent=parent, _flags_cache=None, _val=value)
+    # Set one by one, they need no dict of their own, which the garbage collector would look at each time.
+    made._own_key = key
+    made._parent = parent
+    made._flags_cache = None
+    made._val = value
     return made
 
 
 def owned(value: Any) -> Any:
-    """Copy the tuples, lists and dicts of a value, so that no later change of the user's own reaches the config."""
-    return mapped(value, owned)
+    """Copy the tuples, lists and dicts of a value, so that no later change of the user's own reaches the config.
 
-
-def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
-    """Rebuild a tuple (named or not), list, dict or `OrderedDict` from what `function` gives for its items.
-
-    Every other object comes back as it is.
+    Raises:
+        ConfigError: a dict has a node for a key, which could not be built.
     """
-    kind = type(value)
-    if kind is tuple or kind is list:
-        return kind([function(each) for each in value])
-    if kind is dict or kind is OrderedDict:
-        return kind((key, function(each)) for key, each in value.items())
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return tuple.__new__(kind, [function(each) for each in value])
-    return value
+    return unwound(_rebuilt(value, None))
 
 
 def _copied(value: Any, memo: dict[int, Any]) -> Any:
     """Copy containers and the nodes in them; every other object is taken over as it is."""
+    return value if type(value) in SCALARS else unwound(_rebuilt(value, memo))
+
+
+def _rebuilt(value: Any, memo: dict[int, Any] | None) -> Steps:
+    """Copy a tuple (named or not), list, dict or `OrderedDict`, and with a memo the nodes inside, too."""
     kind = type(value)
-    if kind in SCALARS:
-        return value
-    if isinstance(value, Node):
-        return copy.deepcopy(value, memo)
-    return mapped(value, lambda each: _copied(each, memo))
+    if kind is dict or kind is OrderedDict:
+        if any(isinstance(key, Node) for key in value):
+            raise ConfigError(f"a key of a dict is handed over as it is, so it cannot be a call{told('', caller())}")
+        pairs = kind()
+        for key, each in value.items():
+            pairs[key] = each if type(each) in SCALARS else (yield _rebuilt(each, memo))
+        return pairs
+    if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        items = []
+        for each in value:
+            items.append(each if type(each) in SCALARS else (yield _rebuilt(each, memo)))
+        return items if kind is list else tuple.__new__(kind, items)
+    return copy.deepcopy(value, memo) if memo is not None and isinstance(value, Node) else value

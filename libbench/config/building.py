@@ -8,6 +8,7 @@ from typing import Any
 
 from omegaconf.base import Node
 
+from libbench.config.boxes import NUMBERS
 from libbench.config.checking import checked_target, is_right
 from libbench.config.deriving import Derived
 from libbench.config.freezing import Freezer, freeze
@@ -107,9 +108,9 @@ class _Builder:
             return self._leaf(tree, place)
         args, kwargs = [], {}
         for index, each in enumerate(items):
-            args.append(each if type(each) in _NUMBERS else self.value(each, (place, index)))
+            args.append(each if type(each) in NUMBERS else self.value(each, (place, index)))
         for key, each in pairs.items():
-            kwargs[key] = each if type(each) in _NUMBERS else self.value(each, (place, key))
+            kwargs[key] = each if type(each) in NUMBERS else self.value(each, (place, key))
         if kind is Call:
             return self._made(tree, target, args, kwargs, place)
         return kwargs if items is not tree else args if kind is list else tuple(args)
@@ -135,9 +136,6 @@ class _Builder:
             raise
         self._built[id(call)] = (call, made)
         return made
-
-
-_NUMBERS = frozenset({int, float, bool, type(None)})
 
 
 def place_of(keys: Iterable[Any]) -> tuple[Any, ...]:

@@ -6,10 +6,11 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from omegaconf.base import Box, Node
+from omegaconf.base import Node
 
 from libbench.config.boxes import Mark, leaf
 from libbench.config.frozen import Tag
+from libbench.config.items import held
 from libbench.config.nodes import ARGS, PARTIAL, TARGET, LazyNode, blank, wrap
 from libbench.config.places import Origin, caller, told
 from libbench.config.signatures import shape_of, unknown
@@ -106,7 +107,7 @@ def clone(node: Any) -> Any:
     """
     made = copy.deepcopy(node)
     tags: dict[int, Tag] = {}
-    for each in _nodes(made, set()):
+    for each in _nodes(made):
         tag = each._mark.tag
         if tag is not None:
             each._mark.tag = tags.setdefault(id(tag), Tag())
@@ -115,19 +116,20 @@ def clone(node: Any) -> Any:
     return made
 
 
-def _nodes(value: Any, seen: set[int]) -> Iterator[LazyNode]:
-    if isinstance(value, Box):
-        if id(value) in seen:
-            return
-        seen.add(id(value))
-        if isinstance(value, LazyNode):
-            yield value
-        value = value._value()
-    elif isinstance(value, Node):
-        value = value._value()
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list | tuple):
-        return
-    for each in value:
-        yield from _nodes(each, seen)
+def _nodes(root: Any) -> Iterator[LazyNode]:
+    """Give every node in a value, itself included, once."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Node):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, LazyNode):
+                yield value
+            value = value._value()
+        if isinstance(value, dict):
+            stack.extend(value.values())
+        elif isinstance(value, list | tuple):
+            stack.extend(held(value) if isinstance(value, list) else value)

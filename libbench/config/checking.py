@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from libbench.config.freezing import freeze
+from libbench.config.freezing import Freezer
 from libbench.config.frozen import Call, Near, Tree, children, nearer, set_at, set_near
 from libbench.config.interpolation import Resolver, is_interpolation
 from libbench.config.places import join, told
@@ -24,12 +24,9 @@ def validate(cfg: Any, only: Collection[str] | None = None) -> list[str]:
     Args:
         only: look at these top-level names; None looks at all.
     """
-    try:
-        tree = freeze(cfg)
-    except ConfigError as error:
-        return [str(error)]
+    problems: list[str] = []
+    tree = Freezer(problems).tree(cfg)
     resolver = Resolver(tree)
-    problems = []
     for path, value, origin in _places(tree, only):
         if type(value) is Call:
             problems.extend(problems_of(value, ".".join(map(str, path))))
@@ -71,6 +68,7 @@ def is_right(call: Call) -> bool:
     return (
         (shape.open or given <= shape.named.keys())
         and (call.partial or (not call.args and shape.required <= given))
+        and not (call.args and given)
         and (not call.args or shape.variadic or len(call.args) <= len(shape.placed))
         and "???" not in [each for each in call.kwargs.values() if type(each) is str]
     )
@@ -94,6 +92,12 @@ def problems_of(call: Call, path: str) -> list[str]:
             f"{target_text(target)} takes {len(shape.placed)} positional arguments, got {len(call.args)}"
             f"{told(path, call.origin)}"
         )
+    found.extend(
+        f"{target_text(target)} gets {each.name!r} by position and by name"
+        f"{told(join(path, each.name), set_at(call, each.name) or call.origin)}"
+        for each in shape.placed[: len(call.args)]
+        if each.name in call.kwargs and each.name in shape.named
+    )
     if not call.partial:
         missing = shape.missing(len(call.args), call.kwargs.keys())
         if missing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from enum import Enum
 from inspect import Parameter
@@ -10,6 +11,7 @@ from typing import Any
 
 from libbench.config.deriving import Derived
 from libbench.config.frozen import Call, Group
+from libbench.config.leaves import is_named_tuple
 from libbench.errors import ConfigError, did_you_mean
 
 
@@ -79,6 +81,9 @@ def _like(value: Any, raw: str, present: Any, where: str) -> Any:
     elif kind is tuple or kind is list:
         if isinstance(value, list):
             return kind(_items(value, present, where))
+    elif is_named_tuple(present):
+        if isinstance(value, list) and len(value) == len(present):
+            return tuple.__new__(kind, _items(value, present, where))
     elif isinstance(present, Enum):
         return _member(value, type(present), where)
     elif isinstance(present, PurePath):
@@ -88,7 +93,12 @@ def _like(value: Any, raw: str, present: Any, where: str) -> Any:
         return _torch(raw.strip().strip("'\""), kind, where)
     elif isinstance(present, dict):
         if isinstance(value, dict):
-            return _merged(value, present)
+            merged = _merged(value, present)
+            if kind is dict or kind is Group:
+                return merged
+            made = copy.copy(present)
+            made.update(merged)
+            return made
     elif kind is Call:
         if isinstance(value, dict) and "_target_" in value:
             from libbench.config.freezing import freeze
@@ -119,6 +129,7 @@ def _word(present: Any) -> str:
     from libbench.config.showing import show
 
     kind = "int or float" if type(present) in (int, float) else type(present).__name__
+    kind = f"{kind} of {len(present)} values" if is_named_tuple(present) else kind
     return f"{kind} as the present {show(present)}"
 
 

@@ -151,8 +151,10 @@ def _picked(cfg: Any, keys: str | Sequence[str] | None, file: Path) -> Any:
 
 def is_kept(name: str, value: object) -> bool:
     """Tell whether a module-level name of a config file is a part of the config."""
-    if name.startswith("_") or isinstance(value, _NOT_VALUES):
+    if name.startswith("_") or name == "TYPE_CHECKING" or isinstance(value, _NOT_VALUES):
         return False
+    if callable(value) and isinstance(getattr(value, "__name__", None), str):
+        return False  # a function by another type: one with a cache around it, one of numpy's
     return type(value).__module__ not in ("__future__", "typing", "typing_extensions")
 
 

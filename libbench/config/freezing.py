@@ -11,9 +11,10 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.base import Node
 
 from libbench.config import boxes, nodes
-from libbench.config.boxes import Mark
+from libbench.config.boxes import NUMBERS, Mark
 from libbench.config.deriving import Derived
 from libbench.config.frozen import Call, Group, Tag, Tree
+from libbench.config.items import Items, held
 from libbench.config.leaves import same_leaf
 from libbench.config.nodes import ARGS, PARTIAL, SPECIAL, TARGET, LazyNode
 from libbench.config.places import Origin, told
@@ -34,12 +35,16 @@ def freeze(cfg: Any) -> Tree:
 class Freezer:
     """One walk over a config.
 
+    Args:
+        problems: takes what is wrong in place of an error, and the tree is made without it.
+
     Attributes:
         refers: whether there was an interpolation in it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, problems: list[str] | None = None) -> None:
         self.refers = False
+        self._problems = problems
         self._done: dict[int, Call] = {}
         self._open: set[int] = set()
         self._by_tag: dict[int, Call] = {}
@@ -49,7 +54,7 @@ class Freezer:
         """Give the tree of anything; it takes one frame a level, so that deep configs do not exhaust the stack."""
         kind = type(value)
         if kind is boxes.Leaf:
-            value = value.__dict__["_val"]
+            value = value._val
             kind = type(value)
         if kind in boxes.SCALARS:
             if kind is str and "${" in value:
@@ -60,16 +65,19 @@ class Freezer:
             return value
         content = value if kind in _PLAIN else self._content(value, kind)
         kind = type(content)
-        if kind is list or kind is tuple:
+        if kind is list or kind is tuple or kind is Items:
             items = []
-            for each in content:
-                items.append(self.tree(each))
-            return items if kind is list else tuple(items)
+            for each in content if kind is tuple else held(content):
+                items.append(each if type(each) in NUMBERS else self.tree(each))
+            return tuple(items) if kind is tuple else items
         if kind is Call or ((kind is dict or kind is Group) and TARGET in content):
             found = self._done.get(id(value))
             if found is not None:
                 return found
-            self._enter(value)
+            if id(value) in self._open:
+                self._refuse("a node holds itself", _mark_of(value).origin)
+                return None
+            self._open.add(id(value))
             recorded = content if kind is not Call else {TARGET: content.target, ARGS: content.args, **content.kwargs}
         elif kind is dict or kind is Group:
             recorded = content
@@ -102,10 +110,11 @@ class Freezer:
         items = [self.tree(each) for each in value]
         return Call(kind, items, {}) if any(type(each) is Call for each in items) else value
 
-    def _enter(self, value: Any) -> None:
-        if id(value) in self._open:
-            raise ConfigError(f"a node holds itself{told('', _mark_of(value).origin)}")
-        self._open.add(id(value))
+    def _refuse(self, problem: str, origin: Origin | None) -> None:
+        text = f"{problem}{told('', origin)}"
+        if self._problems is None:
+            raise ConfigError(text)
+        self._problems.append(text)
 
     def _call(self, value: Any, pairs: dict[Any, Tree]) -> Call:
         """Give the call of what a node holds."""
@@ -116,10 +125,11 @@ class Freezer:
         mark = _mark_of(value)
         special = {name: pairs.pop(name) for name in SPECIAL if name in pairs}
         if not all(type(name) is str for name in pairs):
-            raise ConfigError(f"the parameters of a call are named by text, got {list(pairs)!r}{told('', mark.origin)}")
+            self._refuse(f"the parameters of a call are named by text, got {list(pairs)!r}", mark.origin)
+            pairs = {name: each for name, each in pairs.items() if type(name) is str}
         problem = hydra_problem(special)
         if problem:
-            raise ConfigError(f"{problem}{told('', mark.origin)}")
+            self._refuse(problem, mark.origin)
         return Call(
             target=special[TARGET],
             args=list(special.get(ARGS) or ()) or (),
@@ -220,9 +230,10 @@ class _Thawer:
             made.__dict__["_metadata"].key = key
         elif kind is list:
             made = nodes.blank(nodes.LazyList, key, parent)
-            content = made.__dict__["_content"] = []
+            items = []
             for index, each in enumerate(tree):
-                content.append(self.node(each, index, made))
+                items.append(each if type(each) in boxes.SCALARS else self.node(each, index, made))
+            made.__dict__["_content"] = Items(items, made)
         elif (kind is dict or kind is Group) and all(type(name) is str for name in tree):
             made = nodes.blank(nodes.LazyDict, key, parent)
             content = made.__dict__["_content"] = {}
@@ -240,7 +251,13 @@ class _Thawer:
             found = self.done.get(id(tree))
             return self.node(tree, None, None) if found is None else found
         if kind is tuple or kind is list:
-            return kind([self.plain(each) for each in tree])
+            items = []
+            for each in tree:
+                items.append(each if type(each) in boxes.SCALARS else self.plain(each))
+            return kind(items)
         if kind is dict or kind is Group:
-            return {key: self.plain(each) for key, each in tree.items()}
+            pairs = {}
+            for name, each in tree.items():
+                pairs[name] = self.plain(each)
+            return pairs
         return tree

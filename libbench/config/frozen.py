@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 from libbench.config.places import Origin, join
 
+Tag: TypeAlias = object
+"""The identity of a node: two nodes with one tag and equal content are one instance when built.
 
-class Tag:
-    """The identity of a node: two nodes with one tag and equal content are one instance when built."""
-
-    __slots__ = ()
+It is a bare object, which the garbage collector never looks at.
+"""
 
 
 Tree: TypeAlias = Any

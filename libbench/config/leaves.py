@@ -7,16 +7,17 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path, PurePath
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from libbench.config.deriving import Derived
 from libbench.config.frozen import Call
 from libbench.config.places import short
-from libbench.config.targets import target_key, target_text
+from libbench.config.targets import FILE_MODULE, target_key, target_text
 
 _NO_CONTENT = frozenset({"__dict__", "__weakref__", "__module__", "__doc__"})
 _SCALARS = frozenset({int, str, bool, type(None), bytes})
+_LONG = 500
 
 
 def same_leaf(one: Any, two: Any) -> bool:
@@ -35,7 +36,7 @@ def fingerprint(value: Any) -> str:
     Functions and classes go by file or module and qualified name; a lambda, or a class that a function made, by its
     code; tensors and arrays by dtype, shape and content; other objects by type and attributes.
     """
-    return _of(value, ())
+    return _of(value, (), {})
 
 
 def is_record(value: object) -> bool:
@@ -43,13 +44,33 @@ def is_record(value: object) -> bool:
     return is_dataclass(value) and not isinstance(value, type | Call)
 
 
-def _of(value: Any, above: tuple[int, ...]) -> str:
+def is_named_tuple(value: object) -> bool:
+    """Tell whether a leaf is a named tuple."""
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _of(value: Any, above: tuple[int, ...], known: dict[int, tuple[Any, str]]) -> str:
+    """Give the text of a value inside others.
+
+    Args:
+        above: the ids of what it is inside of.
+        known: the texts by id, with what they are of, so that no id is given away. Without it, what is reached in
+            two ways at each of 20 levels would be gone through a million times.
+    """
     kind = type(value)
     if kind in _SCALARS or kind is float or kind is complex:
         return f"{kind.__name__}:{value!r}"
     if id(value) in above or len(above) > 20:
         return "..."
-    inner = functools.partial(_of, above=(*above, id(value)))
+    if id(value) not in known:
+        text = _content(value, functools.partial(_of, above=(*above, id(value)), known=known))
+        # A text that is quoted in another grows by its quotes, level by level.
+        known[id(value)] = value, text if len(text) < _LONG else f"sum:{_sum(text.encode('utf-8', 'backslashreplace'))}"
+    return known[id(value)][1]
+
+
+def _content(value: Any, inner: Callable[[Any], str]) -> str:
+    kind = type(value)
     for base, text in _KINDS:
         if isinstance(value, base):
             return f"{_type_name(kind)}:{text(value, inner)}"
@@ -173,6 +194,10 @@ def _path(value: Any, inner: Callable[[Any], str]) -> str:
     return str(value)
 
 
+def _module(value: Any, inner: Callable[[Any], str]) -> str:
+    return str(vars(value).get(FILE_MODULE) or value.__name__)
+
+
 def _call(value: Any, inner: Callable[[Any], str]) -> str:
     return f"{inner(value.target)}{inner(value.args)}{inner(value.kwargs)}{value.partial}"
 
@@ -184,6 +209,7 @@ def _derived(value: Any, inner: Callable[[Any], str]) -> str:
 _KINDS: tuple[tuple[Any, Callable[[Any, Callable[[Any], str]], str]], ...] = (
     (Call, _call),
     (Derived, _derived),
+    (ModuleType, _module),
     (Enum, _enum),
     (PurePath, _path),
     (set | frozenset, _unordered),

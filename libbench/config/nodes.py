@@ -8,6 +8,7 @@ in; and a `LazyNode` refuses a parameter that its target does not have, on the l
 from __future__ import annotations
 
 import copy
+import functools
 from collections import defaultdict
 from typing import Any
 
@@ -18,6 +19,7 @@ from omegaconf.errors import ReadonlyConfigError
 from libbench.config.boxes import SCALARS, Leaf, Mark, leaf, owned
 from libbench.config.deriving import Derived
 from libbench.config.frozen import drop_below
+from libbench.config.items import Items, held
 from libbench.config.places import Origin, caller, told
 from libbench.config.signatures import shape_of, unknown
 from libbench.errors import ConfigError
@@ -45,7 +47,9 @@ class _Kept:
         content = self.__dict__["_content"]
         if not isinstance(content, dict | list):
             content = self.__dict__["_content"] = {} if isinstance(self, DictConfig) else []
-        old = content.get(key) if isinstance(content, dict) else content[key]
+        if isinstance(content, list) and -len(content) <= key < 0:
+            key += len(content)
+        old = content.get(key) if isinstance(content, dict) else list.__getitem__(content, key)
         content[key] = wrap(value, key, self)
         if type(old) is LazyList or (type(old) is Leaf and type(old.__dict__["_val"]) is tuple):
             self._forget((key,))
@@ -89,28 +93,30 @@ class _Kept:
         super()._merge_with(*[copy.deepcopy(each) for each in others], **how)  # type: ignore[misc]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Copy; it takes one frame a level, so that deep configs do not exhaust the stack."""
         own = self.__dict__
-        made = blank(type(self), own["_metadata"].key, own["_parent"], copy.deepcopy(own["_own_mark"]))
+        mark = copy.deepcopy(own["_own_mark"]) if isinstance(self, DictConfig) else None
+        made = blank(type(self), own["_metadata"].key, own["_parent"], mark)
         made.__dict__["_metadata"].flags = dict(own["_metadata"].flags)
         memo[id(self)] = made
         content = own["_content"]
-        if isinstance(content, dict | list):
-            pairs = list(content.items() if isinstance(content, dict) else enumerate(content))
-            copied: Any = [None] * len(pairs) if isinstance(content, list) else {}
-            for key, each in pairs:
-                copied[key] = _child(each, made, memo)
-            content = copied
-        made.__dict__["_content"] = content
+        if not isinstance(content, dict | list):
+            made.__dict__["_content"] = content
+            return made
+        copies: list[Any] = []
+        for each in content.values() if isinstance(content, dict) else held(content):
+            if type(each) in SCALARS:
+                copies.append(each)
+                continue
+            inner = memo.get(id(each))
+            if inner is None:
+                inner = memo[id(each)] = each.__deepcopy__(memo)
+            object.__setattr__(inner, "_parent", made)
+            copies.append(inner)
+        made.__dict__["_content"] = (
+            dict(zip(content, copies, strict=True)) if isinstance(content, dict) else Items(copies, made)
+        )
         return made
-
-
-def _child(node: Any, parent: Any, memo: dict[int, Any]) -> Any:
-    made = memo.get(id(node))
-    if made is None:
-        made = node.__deepcopy__(memo)
-        memo[id(node)] = made
-    made.__dict__["_parent"] = parent
-    return made
 
 
 class LazyDict(_Kept, DictConfig):
@@ -125,8 +131,15 @@ class LazyList(_Kept, ListConfig):
 
     def _update_keys(self) -> None:
         """Number the items anew; OmegaConf calls this when they moved."""
-        super()._update_keys()
+        for index, each in enumerate(held(self.__dict__["_content"])):
+            if isinstance(each, Node):
+                each._set_key(index)
         self._forget(())
+
+    def sort(self, key: Any = None, reverse: bool = False) -> None:
+        """Sort in place, as `list.sort`."""
+        super().sort(key, reverse)
+        self._update_keys()
 
     def insert(self, index: int, item: Any) -> None:
         """Insert before `index`, as `list.insert`."""
@@ -167,27 +180,40 @@ def refuse_unknown(node: LazyNode, key: object) -> None:
 
 def blank(kind: type[Any], key: Any, parent: Any, mark: Mark | None = None) -> Any:
     """Make an empty container without OmegaConf's checks of what goes in."""
-    metadata = ContainerMetadata.__new__(ContainerMetadata)
-    metadata.__dict__.update(
-        ref_type=Any,
-        object_type=list if kind is LazyList else dict,
-        optional=True,
-        key=key,
-        flags={"allow_objects": True},
-        flags_root=False,
-        resolver_cache=defaultdict(dict),
-        key_type=int if kind is LazyList else Any,
-        element_type=Any,
-    )
+    metadata = _Metadata.__new__(_Metadata)
+    # Set one by one, they need no dict of their own, which the garbage collector would look at each time.
+    metadata.ref_type = Any
+    metadata.object_type = list if kind is LazyList else dict
+    metadata.optional = True
+    metadata.key = key
+    metadata.flags = {"allow_objects": True}
+    metadata.flags_root = False
+    metadata.key_type = int if kind is LazyList else Any
+    metadata.element_type = Any
+    if mark is None:
+        mark = _UNMARKED if kind is LazyList else Mark(None, None)
     made = object.__new__(kind)
-    made.__dict__.update(
-        _metadata=metadata, _parent=parent, _flags_cache=None, _content=None, _own_mark=mark or Mark(None, None)
-    )
+    made.__dict__.update(_metadata=metadata, _parent=parent, _flags_cache=None, _content=None, _own_mark=mark)
     return made
 
 
+class _Metadata(ContainerMetadata):
+    """OmegaConf's metadata with a cache for resolvers that is made when one of them asks for it."""
+
+    @functools.cached_property
+    def resolver_cache(self) -> dict[str, Any]:  # type: ignore[override]
+        return defaultdict(dict)
+
+
+_UNMARKED = Mark(None, None)
+"""The mark of every list, whose items the node or dict around it knows."""
+
+
 def wrap(value: Any, key: Any, parent: Any) -> Node:
-    """Make the OmegaConf node that holds a value, or take the value itself where it is a node of ours."""
+    """Make the OmegaConf node that holds a value, or take the value itself where it is a node of ours.
+
+    It takes one frame a level, so that deep values do not exhaust the stack.
+    """
     kind = type(value)
     if kind in SCALARS:
         return leaf(value, key, parent)
@@ -199,9 +225,25 @@ def wrap(value: Any, key: Any, parent: Any) -> Node:
         value.__dict__["_flags_cache"] = None
         return value  # type: ignore[no-any-return]
     if kind is list or kind is LazyList:
-        return _wrapped_list(value, key, parent)
+        made: Any = blank(LazyList, key, parent)
+        content = value.__dict__["_content"] if kind is LazyList else value
+        if isinstance(content, list):
+            items = []
+            for index, each in enumerate(held(content)):
+                items.append(each if type(each) in SCALARS else wrap(each, index, made))
+            content = Items(items, made)
+        made.__dict__["_content"] = content
+        return made  # type: ignore[no-any-return]
     if kind is LazyDict or (kind is dict and all(type(each) is str for each in value)):
-        return _wrapped_dict(value, key, parent)
+        made = blank(LazyDict, key, parent, copy.deepcopy(value._mark) if kind is LazyDict else None)
+        content = value.__dict__["_content"] if kind is LazyDict else value
+        if isinstance(content, dict):
+            pairs = {}
+            for name, each in content.items():
+                pairs[name] = wrap(each, name, made)
+            content = pairs
+        made.__dict__["_content"] = content
+        return made  # type: ignore[no-any-return]
     if kind is Leaf:
         return leaf(owned(value.__dict__["_val"]), key, parent)
     if isinstance(value, Node):
@@ -220,25 +262,3 @@ def _holds(node: Any, place: Any) -> bool:
             return True
         place = place.__dict__["_parent"]
     return False
-
-
-def _wrapped_list(value: Any, key: Any, parent: Any) -> LazyList:
-    made: LazyList = blank(LazyList, key, parent)
-    items = value.__dict__["_content"] if type(value) is LazyList else value
-    if not isinstance(items, list):
-        made.__dict__["_content"] = items
-    else:
-        made.__dict__["_content"] = [wrap(each, index, made) for index, each in enumerate(items)]
-    return made
-
-
-def _wrapped_dict(value: Any, key: Any, parent: Any) -> LazyDict:
-    ours = type(value) is LazyDict
-    mark = copy.deepcopy(value._mark) if ours else Mark(None, None)
-    made: LazyDict = blank(LazyDict, key, parent, mark)
-    items = value.__dict__["_content"] if ours else value
-    if not isinstance(items, dict):
-        made.__dict__["_content"] = items
-    else:
-        made.__dict__["_content"] = {name: wrap(each, name, made) for name, each in items.items()}
-    return made

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from typing import Any
 
+from libbench.config.boxes import owned
 from libbench.config.coercion import ABSENT, fitted
 from libbench.config.freezing import freeze, thaw
 from libbench.config.frozen import Call, Group, Near, Tree, drop_below, nearer, note_origin
 from libbench.config.grammar import parsed_override
 from libbench.config.interpolation import keys_of, step, value_at
-from libbench.config.leaves import is_record
+from libbench.config.leaves import is_named_tuple, is_record
 from libbench.config.places import Origin, join
 from libbench.config.signatures import shape_of, unknown
 from libbench.config.targets import callable_target, target_text
@@ -79,7 +81,7 @@ class _Override:
                 note_origin(near[0], near[1], self.origin)
 
     def changed(self, holder: Tree, keys: list[str], path: str) -> Tree:
-        """Give `holder` with the value changed: the same object, unless it is a tuple or a dataclass instance."""
+        """Give `holder` with the value changed: the same object, unless it is a tuple or a leaf."""
         key, rest = keys[0], keys[1:]
         found = self.step(holder, key)
         if rest:
@@ -88,7 +90,8 @@ class _Override:
             else:
                 inner = value_at(holder, found[0]) if not is_record(holder) else getattr(holder, key)
             here = found[0] if found is not None else key
-            after = self.changed(inner, rest, join(path, key))
+            # What a leaf holds is still the config's own.
+            after = self.changed(owned(inner) if _is_leaf(holder) else inner, rest, join(path, key))
             if after is inner and found is not None:
                 return holder
             return self.put(holder, here, after, path, noted=type(after) is not tuple)
@@ -124,7 +127,11 @@ class _Override:
     def step(self, holder: Tree, key: str) -> tuple[Any] | None:
         if is_record(holder):
             return (key,) if key in {each.name for each in dataclasses.fields(holder) if each.init} else None
-        return step(holder, key)
+        found = step(holder, key)
+        if found is None:
+            names = _names_of_places(holder)
+            found = (names.index(key),) if key in names else None
+        return found
 
     def put(self, holder: Tree, key: Any, value: Tree, path: str, *, noted: bool = True) -> Tree:
         if type(holder) is Call:
@@ -135,13 +142,15 @@ class _Override:
             if noted:
                 note_origin(holder, key, self.origin)
         elif isinstance(holder, dict):
+            holder = copy.copy(holder) if _is_leaf(holder) else holder
             holder[key] = value
             if noted and isinstance(holder, Group):
                 note_origin(holder, key, self.origin)
         elif isinstance(holder, list):
             holder[key] = value
         elif isinstance(holder, tuple):
-            return (*holder[:key], value, *holder[key + 1 :])
+            items = (*holder[:key], value, *holder[key + 1 :])
+            return tuple.__new__(type(holder), items)
         else:
             try:
                 return dataclasses.replace(holder, **{key: value})
@@ -153,7 +162,7 @@ class _Override:
         here = join(path, key)
         if found is None:
             raise ConfigError(f"there is no {here!r} to delete{did_you_mean(key, keys_of(holder))}{self.where('')}")
-        if is_record(holder):
+        if is_record(holder) or is_named_tuple(holder):
             raise ConfigError(
                 f"{here!r} is a field of {type(holder).__name__}, which cannot be deleted{self.where('')}"
             )
@@ -168,6 +177,7 @@ class _Override:
                 del holder.kwargs[found[0]]
                 (holder.origins or {}).pop(found[0], None)
         else:
+            holder = copy.copy(holder) if _is_leaf(holder) else holder
             del holder[found[0]]
         return holder
 
@@ -208,6 +218,8 @@ class _Override:
             right += shape_of(callable_target(holder.target)).named
         elif is_record(holder):
             right = [each.name for each in dataclasses.fields(holder)]
+        elif is_named_tuple(holder):
+            right = list(holder._fields)
         hint = did_you_mean(key, right)
         takes_more = isinstance(holder, dict) or _is_open(holder)
         add = f"; '+{self.text}' would add it" if takes_more and not (hint or self.adds or self.deletes) else ""
@@ -221,6 +233,22 @@ class _Override:
     def where(self, path: str) -> str:
         """Give the end of an error: the path, and this override."""
         return f" (at {path}, set by {self.origin})" if path else f" (in {self.origin})"
+
+
+def _is_leaf(holder: Tree) -> bool:
+    """Tell whether a value that holds others is a leaf of the tree, and so one with the config that is not changed."""
+    return (
+        is_record(holder) or is_named_tuple(holder) or (isinstance(holder, dict) and type(holder) not in (dict, Group))
+    )
+
+
+def _names_of_places(holder: Tree) -> list[str]:
+    """Give the names of what a named tuple holds, or of what a call has by position."""
+    if is_named_tuple(holder):
+        return list(holder._fields)
+    if type(holder) is not Call or not holder.args:
+        return []
+    return [each.name for each in shape_of(callable_target(holder.target)).placed[: len(holder.args)]]
 
 
 def _is_open(holder: Tree) -> bool:

@@ -6,7 +6,8 @@ import hashlib
 from enum import Enum
 from typing import Any
 
-from libbench.config.freezing import freeze, thaw
+from libbench.config.deep import Steps, unwound
+from libbench.config.freezing import Freezer, freeze, thaw
 from libbench.config.frozen import Call, Group, Near, Tree, children, nearer, set_near
 from libbench.config.interpolation import Resolver, is_interpolation, step, value_at
 from libbench.config.leaves import fingerprint, opaque_text
@@ -17,19 +18,29 @@ from libbench.errors import ConfigError
 
 def show(node: Any) -> str:
     """Render a node, or any value, as one line of Python-like text: `TorchCompile(backend='inductor')`."""
-    tree = freeze(node)
+    text: str = unwound(_shown(freeze(node)))
+    return text
+
+
+def _shown(tree: Tree) -> Steps:
     kind = type(tree)
+    if kind not in (Call, list, tuple, dict, Group):
+        return shown_leaf(tree)
+    items = []
+    for key, each in children(tree):
+        text = yield _shown(each)
+        if kind is Call:
+            items.append(text if isinstance(key, int) else f"{key}={text}")
+        else:
+            items.append(text if kind in (list, tuple) else f"{key!r}: {text}")
     if kind is Call:
         name = target_text(tree.target).rpartition(".")[2]
-        given = [show(each) for each in tree.args] + [f"{key}={show(each)}" for key, each in tree.kwargs.items()]
-        return f"{name}{'.partial' if tree.partial else ''}({', '.join(given)})"
+        return f"{name}{'.partial' if tree.partial else ''}({', '.join(items)})"
     if kind is list:
-        return f"[{', '.join(map(show, tree))}]"
+        return f"[{', '.join(items)}]"
     if kind is tuple:
-        return f"({', '.join(map(show, tree))}{',' if len(tree) == 1 else ''})"
-    if kind is dict or kind is Group:
-        return f"{{{', '.join(f'{key!r}: {show(each)}' for key, each in tree.items())}}}"
-    return shown_leaf(tree)
+        return f"({', '.join(items)}{',' if len(tree) == 1 else ''})"
+    return f"{{{', '.join(items)}}}"
 
 
 def show_in(resolver: Resolver, value: Tree, path: tuple[Any, ...]) -> str:
@@ -115,7 +126,8 @@ def _target(target: Any) -> str:
 
 def origin(cfg: Any, path: str) -> str | None:
     """Give where the value at a dotted path was set: `configs/a.py:12`, or the override; None when it is not known."""
-    found = origin_at(freeze(cfg), path.split(".") if path else [])
+    # What is wrong elsewhere in the config is no reason not to tell.
+    found = origin_at(Freezer([]).tree(cfg), path.split(".") if path else [])
     return None if found is None else str(found)
 
 

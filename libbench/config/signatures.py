@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
+from types import FunctionType, ModuleType
 from typing import Any
 
 from libbench.config.targets import target_text
@@ -54,7 +55,7 @@ _ANYTHING = Shape({}, (), open=True, variadic=True)
 def shape_of(target: Callable[..., Any]) -> Shape:
     """Give what `target` accepts; where no signature can be read, anything is."""
     try:
-        return _shape(target)
+        return _shape(target) if _lasts(target) else _read(target)
     except TypeError:  # not hashable
         return _read(target)
 
@@ -62,6 +63,15 @@ def shape_of(target: Callable[..., Any]) -> Shape:
 @functools.lru_cache(maxsize=4096)
 def _shape(target: Callable[..., Any]) -> Shape:
     return _read(target)
+
+
+def _lasts(target: Callable[..., Any]) -> bool:
+    """Tell whether a target most likely stays anyway; any other, such as a model, is not held for its signature."""
+    if isinstance(target, type):
+        return True
+    if isinstance(target, FunctionType):
+        return target.__name__ != "<lambda>"
+    return isinstance(getattr(target, "__self__", None), type | ModuleType)
 
 
 def _read(target: Callable[..., Any]) -> Shape:

@@ -16,13 +16,16 @@ MOST = 10_000
 Line = tuple[str, ...]
 
 
-def expand(overrides: Sequence[str], zip: bool = False, exclude: Sequence[str] = ()) -> tuple[Line, ...]:
+def expand(
+    overrides: Sequence[str], zip: bool = False, exclude: Sequence[str] = (), sides: Sequence[str] = ()
+) -> tuple[Line, ...]:
     """Give the override lists that a sweep stands for, the last swept override changing fastest.
 
     Args:
         overrides: override lines; one that is swept has several values: `a=1,2`, `a=choice(1,2)`, `a=range(1,4)`.
         zip: take the first value of every swept override, then the second of every one, instead of all combinations.
         exclude: `key=value` or `key=value,key=value` each: a combination that has all of them is left out.
+        sides: for every override, whose it is, as `ref`: what `ref.key=value` excludes. Without one it is both sides'.
 
     Returns:
         Lists as long as `overrides` and in its order, with one value in each line; what is not swept stays as it is
@@ -38,7 +41,7 @@ def expand(overrides: Sequence[str], zip: bool = False, exclude: Sequence[str] =
     if (zip or exclude) and not swept:
         raise ConfigError("nothing is swept: --zip and --exclude go with an override that has several values, a=1,2")
     found = _in_step(lines, swept) if zip else _product(lines)
-    left = _without(found, exclude, swept)
+    left = _without(found, exclude, swept, sides or [""] * len(overrides))
     if not left:
         raise ConfigError(f"--exclude leaves none of the {len(found):,} combinations")
     return tuple(left)
@@ -111,17 +114,30 @@ def _in_step(lines: Sequence[Line], swept: Mapping[int, str]) -> list[Line]:
     return list(zip(*(each if number in swept else each * count for number, each in enumerate(lines)), strict=True))
 
 
-def _without(found: list[Line], exclude: Sequence[str], swept: Mapping[int, str]) -> list[Line]:
-    keys = [_key(text) for text in swept.values()]
-    read = {line: (_key(line), _value(line)) for each in found for line in each} if exclude else {}
+def _without(found: list[Line], exclude: Sequence[str], swept: Mapping[int, str], sides: Sequence[str]) -> list[Line]:
+    names = {number: _names(_key(text), sides[number]) for number, text in swept.items()}
+    keys = list(dict.fromkeys(name for each in names.values() for name in each))
+    read = {line: _value(line) for each in found for line in each} if exclude else {}
     left = found
     for text in exclude:
         wanted = [_pair(piece, text, keys) for piece in split(text)]
-        out = {each for each in found if all(any(read[line] == one for line in each) for one in wanted)}
+        out = {
+            line
+            for line in found
+            if all(
+                any(key in each and read[line[number]] == value for number, each in names.items())
+                for key, value in wanted
+            )
+        }
         if not out:
             raise ConfigError(f"--exclude {text!r} leaves nothing out: no combination has it")
         left = [each for each in left if each not in out]
     return left
+
+
+def _names(key: str, side: str) -> tuple[str, ...]:
+    """Give what an exclusion may call a swept key."""
+    return (key, f"{side}.{key}") if side else (key,)
 
 
 def _pair(piece: str, text: str, keys: Sequence[str]) -> tuple[str, Any]:

@@ -37,7 +37,8 @@ def target_text(target: object) -> str:
         module, name = home, plain
     if not isinstance(module, str) or module in ("builtins", "__main__"):
         return name
-    file = module_file(module)
+    # The module of a lambda may be gone; what the lambda needs of it is not.
+    file = module_file(module) or getattr(target, "__globals__", {}).get(FILE_MODULE)
     return f"{Path(file).stem}.{name}" if file is not None else f"{_public_module(module, name, target)}.{name}"
 
 
