@@ -208,7 +208,7 @@ def _enough(pairs: Sequence[Pair], timer: Timer, spent: float) -> bool:
     if (spent > 1 and n >= LEAST_PAIRS) or (spent > OVERRUN and n > 0):
         return True
     # The more pairs there are the less one changes, and the longer a look at all of them takes.
-    due = n >= ENOUGH_PAIRS and n % (ROUND * max(1, n // 200)) == 0
+    due = n >= ENOUGH_PAIRS and n % (ROUND * max(1, n // 100)) == 0
     return timer.pairs is None and due and _narrow(pairs, timer.precision)
 
 

@@ -30,15 +30,27 @@ class Pool:
         self._fresh = fresh
         self._turn = 0
         self._live = [fresh(batch) for batch in self._batches]
+        # Found out once: a turn stands between two rounds, and must not take as long as one.
+        self._alike = all(same_form(batches[0].inputs, batch.inputs) for batch in batches)
+        self._values = [[tensor for _, tensor in tensors(batch.inputs)] for batch in self._batches]
+        self._places = [[tensor for _, tensor in tensors(batch.inputs)] for batch in self._live]
 
     def refresh(self, turn: int) -> None:
         """Give every place of the pool the values that it has in a turn, from 0."""
         if turn == self._turn:
             return
         self._turn = turn
-        for place in range(len(self._live)):
+        for place, live in enumerate(self._live):
             batch = self.original(place)
-            self._live[place] = _moved(batch, self._live[place]) or self._fresh(batch)
+            self._live[place] = replace(batch, inputs=live.inputs) if self._alike else self._fresh(batch)
+            if self._alike:
+                self._move(self._values[(place + turn) % len(self._values)], self._places[place])
+
+    @staticmethod
+    def _move(values: Sequence[torch.Tensor], places: Sequence[torch.Tensor]) -> None:
+        with torch.no_grad():
+            for value, place in zip(values, places, strict=True):
+                place.copy_(value)
 
     def at(self, position: int) -> Batch:
         """Give the batch on the device at a position, which may be any number from 0."""
@@ -47,13 +59,3 @@ class Pool:
     def original(self, position: int) -> Batch:
         """Give, as the data gave it, the batch whose values stand at a position now."""
         return self._batches[(position + self._turn) % len(self._batches)]
-
-
-def _moved(batch: Batch, live: Batch) -> Batch | None:
-    """Copy a batch's values into the tensors of a live one; None where more than these would have to change."""
-    if not same_form(batch.inputs, live.inputs):
-        return None
-    with torch.no_grad():
-        for (_, value), (_, place) in zip(tensors(batch.inputs), tensors(live.inputs), strict=True):
-            place.copy_(value)
-    return replace(batch, inputs=live.inputs)
