@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,8 @@ from libbench.tree import same_form, tensors
 
 SIZE = 8
 """Inputs in a pool, so that an answer kept from the last call is not the right one."""
+_WALK = 1009
+"""Calls after which the order of the inputs begins again."""
 
 
 class Pool:
@@ -29,6 +32,7 @@ class Pool:
         self._batches = list(batches)
         self._fresh = fresh
         self._turn = 0
+        self._order = _walk(len(batches))
         self._live = [fresh(batch) for batch in self._batches]
         # Found out once: a turn stands between two rounds, and must not take as long as one.
         self._alike = all(same_form(batches[0].inputs, batch.inputs) for batch in batches)
@@ -41,7 +45,7 @@ class Pool:
             return
         self._turn = turn
         for place, live in enumerate(self._live):
-            batch = self.original(place)
+            batch = self._batch(place)
             self._live[place] = replace(batch, inputs=live.inputs) if self._alike else self._fresh(batch)
             if self._alike:
                 self._move(self._values[(place + turn) % len(self._values)], self._places[place])
@@ -53,9 +57,25 @@ class Pool:
                 place.copy_(value)
 
     def at(self, position: int) -> Batch:
-        """Give the batch on the device at a position, which may be any number from 0."""
-        return self._live[position % len(self._live)]
+        """Give the batch on the device at a position in the order of calls, which may be any number from 0."""
+        return self._live[self._order[position % _WALK]]
 
     def original(self, position: int) -> Batch:
         """Give, as the data gave it, the batch whose values stand at a position now."""
-        return self._batches[(position + self._turn) % len(self._batches)]
+        return self._batch(self._order[position % _WALK])
+
+    def _batch(self, place: int) -> Batch:
+        return self._batches[(place + self._turn) % len(self._batches)]
+
+
+def _walk(places: int) -> Sequence[int]:
+    """Give places in an order that looks random, never one twice in a row where there are two.
+
+    Going round in a circle would make every stretch of calls see each place as often: pairs would be more alike than
+    their interval assumes. It is the same order for every side.
+    """
+    rng, place, order = random.Random(0), 0, []
+    for _ in range(_WALK):
+        order.append(place)
+        place = (place + (rng.randrange(1, places) if places > 1 else 0)) % places
+    return order

@@ -1,6 +1,7 @@
 """Inputs of timed calls: other values in every round, in the same tensors where that is possible."""
 
 import copy
+import itertools
 
 import numpy as np
 import pytest
@@ -27,9 +28,12 @@ def test_every_place_holds_the_values_of_the_batch_that_it_says(size, turns):
 
     for turn in [0, *turns]:
         pool.refresh(turn)
-        for place in range(2 * size):
-            assert fingerprint(pool.at(place).inputs) == fingerprint(pool.original(place).inputs)
-            assert pool.at(place).indices == ((place + turn) % size,)
+        seen = [pool.at(position) for position in range(100)]
+        for position, batch in enumerate(seen):
+            assert fingerprint(batch.inputs) == fingerprint(pool.original(position).inputs)
+        assert seen[0].inputs["n"].item() == turn % size
+        assert {batch.indices[0] for batch in seen} == set(range(size))
+        assert size == 1 or all(a.indices != b.indices for a, b in itertools.pairwise(seen))
 
 
 def test_values_change_in_the_very_tensors_that_are_there():
