@@ -22,6 +22,7 @@ from rich.cells import cell_len
 import libbench.job
 from libbench.config.places import short
 from libbench.findings import Extreme, OutputsReport
+from libbench.measured import NullArm
 from libbench.report.text import headline, render, render_many, render_result
 from libbench.result import Comparison, CompileFacts, Evaluation, Failure, Result
 
@@ -412,6 +413,38 @@ def test_code_that_was_not_compiled_is_not_sold_as_compiled():
 
 def test_eager_sides_have_no_word_on_compiling():
     assert "\ncompiled" not in render(comparison(target=side()))
+
+
+def test_what_was_compiled_while_evaluating_counts_too():
+    facts = CompileFacts(graphs=3, breaks=1, recompiles=2, artefact_bytes=546_000)
+    text = render(comparison(target=inductor(evaluation=Evaluation({"top1": 0.97222}, {}, facts=facts))))
+
+    assert "target: yes, 3 graphs, 1 break, compiled again 2 times, 546 kB" in text
+
+
+def test_the_machines_own_noise_stands_beside_the_speed():
+    text = render(comparison(null=NullArm(1.004, 0.0125, (20,) * 5)))
+
+    assert "own noise" in text
+    assert "1.004x +- 1.2% the reference against a copy of itself" in text
+    assert "own noise" not in render(comparison())
+
+
+def test_a_warm_first_call_is_that_of_processes_with_a_filled_cache():
+    cold = dataclasses.replace(measurement(), first=(0.003, 17.0), cold=(None, True))
+    warm = [dataclasses.replace(measurement(), first=(0.003, s), cold=(None, False)) for s in (3.0, 4.0, 5.0)]
+
+    lines = [" ".join(line.split()) for line in render(comparison(measurements=(cold, *warm))).splitlines()]
+
+    assert "warm first call 3.00 ms 4.00 s median of the timing's processes" in lines
+    assert "warm first call" not in render(comparison(measurements=(cold,)))
+
+
+def test_an_inconclusive_ratio_says_what_would_decide():
+    open_ratio = speedup(1.01, 0.97, 1.05, "inconclusive", further=6)
+    text = render(comparison(speedups=(open_ratio,), measurements=(dataclasses.replace(measurement(), took=2.5),) * 5))
+
+    assert "about 6 more processes (15.0 s) would decide: --set runner.processes=11" in text
 
 
 def test_memory_is_shown_for_each_kind_and_side():
