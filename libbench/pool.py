@@ -13,6 +13,8 @@ from libbench.tree import same_form, tensors
 
 SIZE = 8
 """Inputs in a pool, so that an answer kept from the last call is not the right one."""
+_GROUPS = 4
+"""In each turn one place in so many is given other values: copying them all would take as long as a round."""
 _WALK = 1009
 """Calls after which the order of the inputs begins again."""
 
@@ -20,8 +22,8 @@ _WALK = 1009
 class Pool:
     """Batches on the device.
 
-    Every round moves the values on by one batch, into the very tensors that are there: a model that knows its last
-    inputs by their identity or their address answers wrongly, instead of quickly.
+    Every turn moves the values of some places on by one batch, into the very tensors that are there: a model that
+    knows its last inputs by their identity or their address answers wrongly, instead of quickly.
 
     Args:
         batches: full batches, at least one, as the data gave them.
@@ -31,7 +33,7 @@ class Pool:
     def __init__(self, batches: Sequence[Batch], fresh: Callable[[Batch], Batch]) -> None:
         self._batches = list(batches)
         self._fresh = fresh
-        self._turn = 0
+        self._held = list(range(len(batches)))  # by place, the number of the batch whose values it has
         self._order = _walk(len(batches))
         self._live = [fresh(batch) for batch in self._batches]
         # Found out once: a turn stands between two rounds, and must not take as long as one.
@@ -41,14 +43,15 @@ class Pool:
 
     def refresh(self, turn: int) -> None:
         """Give every place of the pool the values that it has in a turn, from 0."""
-        if turn == self._turn:
-            return
-        self._turn = turn
         for place, live in enumerate(self._live):
-            batch = self._batch(place)
+            number = (place + (turn + _GROUPS - 1 - place % _GROUPS) // _GROUPS) % len(self._batches)
+            if number == self._held[place]:
+                continue
+            self._held[place] = number
+            batch = self._batches[number]
             self._live[place] = replace(batch, inputs=live.inputs) if self._alike else self._fresh(batch)
             if self._alike:
-                self._move(self._values[(place + turn) % len(self._values)], self._places[place])
+                self._move(self._values[number], self._places[place])
 
     @staticmethod
     def _move(values: Sequence[torch.Tensor], places: Sequence[torch.Tensor]) -> None:
@@ -62,10 +65,7 @@ class Pool:
 
     def original(self, position: int) -> Batch:
         """Give, as the data gave it, the batch whose values stand at a position now."""
-        return self._batch(self._order[position % _WALK])
-
-    def _batch(self, place: int) -> Batch:
-        return self._batches[(place + self._turn) % len(self._batches)]
+        return self._batches[self._held[self._order[position % _WALK]]]
 
 
 def _walk(places: int) -> Sequence[int]:
