@@ -463,11 +463,12 @@ class Model(torch.nn.Module):
         return self.known[x.data_ptr()][1].clone()
 model = L(Model)()
 """
+MANY = "data = L(RandomInputs)(shapes=(4,), samples=40, batch_size=4)\n"
 
 
 def test_a_target_that_is_quick_since_it_remembers_answers_is_different(config):
-    plan = Plan(timer=Timer(pairs=120, warmup=1))
-    comparison = diff(config("honest", model("return y")), config("quick", KNOWS_ADDRESSES), plan)
+    plan = Plan(timer=Timer(pairs=240, warmup=1))
+    comparison = diff(config("honest", MANY + model("return y")), config("quick", MANY + KNOWS_ADDRESSES), plan)
 
     assert checks(comparison)["outputs"] == "same"
     assert checks(comparison)["reference timed outputs"] == "same"
@@ -476,8 +477,8 @@ def test_a_target_that_is_quick_since_it_remembers_answers_is_different(config):
 
 
 def test_a_reference_that_remembers_answers_cannot_be_trusted(config):
-    plan = Plan(timer=Timer(pairs=120, warmup=1))
-    comparison = diff(config("quick", KNOWS_ADDRESSES), config("honest", model("return y")), plan)
+    plan = Plan(timer=Timer(pairs=240, warmup=1))
+    comparison = diff(config("quick", MANY + KNOWS_ADDRESSES), config("honest", MANY + model("return y")), plan)
 
     assert checks(comparison)["reference timed outputs"] == "unjudged"
     assert comparison.exit_code == 2

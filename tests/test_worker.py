@@ -310,7 +310,7 @@ def test_what_a_timed_call_gave_is_what_an_untimed_one_gives(worker, model, kept
 def test_an_answer_kept_from_another_input_is_seen(worker):
     found = set()
     for _ in range(5):
-        work = worker(model=L(KnowsAddresses)())
+        work = worker(model=L(KnowsAddresses)(), data=L(RandomInputs)(shapes=(4,), samples=40, batch_size=4))
         work.prepare()
         found.add(work.measure(Timer(pairs=200, warmup=1)).kept[0])
 
