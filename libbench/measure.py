@@ -67,8 +67,8 @@ class Timed(Protocol):
         """Give the pool of inputs other values, the same for the same round `number` on every side."""
         ...
 
-    def trial(self, number: int, inner: int, *, keep: bool = False) -> Trial:
-        """Run `inner` calls on input `number` of the pool; `keep` what the last of them returned."""
+    def trial(self, first: int, inner: int, *, keep: bool = False) -> Trial:
+        """Run `inner` calls, from a position in the order of inputs on; `keep` may keep what the last one returned."""
         ...
 
 
@@ -81,13 +81,14 @@ def measure(
     copy: Timed | None = None,
     shortest: float = SHORTEST_TRIAL,
     most_calls: int | None = None,
+    alike: bool = True,
 ) -> Measurement:
     """Time one side or two in this process.
 
     Each pair is one trial of every side, in an order drawn at random, on the same input. The rounds end when the
     interval of the median is narrow enough, when there are enough pairs or when the time is used up; never because
-    a difference was seen. A pair in which a trial was interrupted is measured again. The outputs of one pair, drawn
-    at random, are kept by the sides.
+    a difference was seen. A pair in which a trial was interrupted is measured again. Of one round, drawn at
+    random, the sides keep what calls return.
 
     Args:
         timer: its budget is this process's own; the warm-up is not counted.
@@ -96,10 +97,13 @@ def measure(
             two equal sides show here.
         shortest: seconds that a trial should last at least.
         most_calls: in a trial; None sets no limit.
+        alike: whether all inputs take the same time; where they do not, both sides make as many calls in a trial, so
+            that they make them on the same inputs.
     """
     with _quiet():
         warm = [_warm_up(side, timer.warmup) for side in (*sides, *([] if copy is None else [copy]))]
         inner = [min(_calls(seconds, shortest), most_calls or MOST_CALLS) for seconds, _ in warm]
+        inner = inner if alike else [max(inner)] * len(inner)
         begin = time.perf_counter()
         null = None if copy is None else _Rounds([sides[0], copy], [inner[0], inner[-1]], rng)
         most = NULL_SHARE / 2 * timer.budget
@@ -149,7 +153,7 @@ class _Rounds:
         self._sides, self._inner, self._rng = sides, inner, rng
         self._keep = keep
         self._chosen = -1
-        self._drawn = 0
+        self._position = 0
 
     def pairs_within(self, seconds: float, enough: Callable[[], bool]) -> None:
         """Make pairs until there are enough, or as many as the time allows, at least one."""
@@ -163,7 +167,7 @@ class _Rounds:
         number = len(self.pairs)
         if number % ROUND == 0:
             self._begin(number // ROUND)
-        keep = self._keep and number == self._chosen
+        keep = self._keep and number // ROUND == self._chosen
         pair, switched = self._draw(keep=keep)
         for _ in range(REDRAWS):
             if not switched or self.redrawn > number:
@@ -178,17 +182,17 @@ class _Rounds:
             side.refresh(round_number)
         # Every round is chosen with the same probability in the end, however many there will be.
         if self._rng.random() * (round_number + 1) < 1:
-            self._chosen = round_number * ROUND + self._rng.randrange(ROUND)
+            self._chosen = round_number
 
     def _draw(self, *, keep: bool) -> tuple[Pair, bool]:
         order = list(range(len(self._sides)))
         self._rng.shuffle(order)
         trials: dict[int, Trial] = {}
         for i in order:
-            trials[i] = self._sides[i].trial(self._drawn, self._inner[i], keep=keep)
+            trials[i] = self._sides[i].trial(self._position, self._inner[i], keep=keep)
             self.compiled[i] += trials[i].compiled
         # Also a pair that is drawn again has another input: a model may keep its last answer.
-        self._drawn += 1
+        self._position += max(self._inner)
         per_call = [{c: s / self._inner[i] for c, s in trials[i].clocks.items()} for i in range(len(order))]
         return list(per_call), any(trial.switches for trial in trials.values())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import re
 import warnings
+import weakref
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -93,22 +94,22 @@ def _npy(file: Path) -> Snapshot:
 
 def _npz(file: Path) -> Snapshot:
     with _archive(file) as held:
-        items: list[Any] = []
-        others: dict[str, torch.Tensor] = {}
+        heads = {name: _member_head(held, name) for name in held.files}
+        # What is no plain array has to be read; one snapshot of all of it keeps their paths apart.
+        others = snapshot({name: held[name] for name, head in heads.items() if head is None})
+        nodes = dict(zip((n for n, head in heads.items() if head is None), others.structure["items"], strict=True))
         members: dict[str, str] = {}
-        for name in held.files:
-            head = _member_head(held, name)
+        for name, head in heads.items():
             if head is None:
-                taken = snapshot({name: held[name]})
-                items += taken.structure["items"]
-                others |= taken.leaves
                 continue
-            dtype, shape = head
             path = join("", name)
+            while path in others.leaves or path in members:
+                path += "'"
             members[path] = name
-            node = {"kind": "tensor", "class": "torch.Tensor", "dtype": dtype, "shape": list(shape)}
-            items.append([name, node | {"layout": "strided", "path": path}])
-    return Snapshot({"kind": "dict", "class": "dict", "items": items}, _Members(file, members, others))
+            node = {"kind": "tensor", "class": "torch.Tensor", "dtype": head[0], "shape": list(head[1])}
+            nodes[name] = [name, node | {"layout": "strided", "path": path}]
+    structure = {"kind": "dict", "class": "dict", "items": [nodes[name] for name in heads]}
+    return Snapshot(structure, _Members(file, members, others.leaves))
 
 
 @contextmanager
@@ -129,12 +130,16 @@ class _Members(Mapping[str, torch.Tensor]):
         self._file = file
         self._members = members
         self._others = others
+        # Opened once: a directory of thousands of members is read again with every opening.
+        stream = file.open("rb")
+        weakref.finalize(self, stream.close)
+        self._held = np.load(stream, allow_pickle=False)
 
     def __getitem__(self, path: str) -> torch.Tensor:
         if path not in self._members:
             return self._others[path]
-        with _readable(self._file), _archive(self._file) as held:
-            return from_array(held[self._members[path]])
+        with _readable(self._file):
+            return from_array(self._held[self._members[path]])
 
     def __iter__(self) -> Iterator[str]:
         return iter((*self._members, *self._others))

@@ -28,6 +28,9 @@ class Pool:
     Args:
         batches: full batches, at least one, as the data gave them.
         fresh: gives a batch with inputs of its own on the device.
+
+    Attributes:
+        alike: whether the batches differ in the values of their tensors only.
     """
 
     def __init__(self, batches: Sequence[Batch], fresh: Callable[[Batch], Batch]) -> None:
@@ -37,8 +40,9 @@ class Pool:
         self._order = _walk(len(batches))
         self._live = [fresh(batch) for batch in self._batches]
         # Found out once: a turn stands between two rounds, and must not take as long as one.
-        self._alike = all(same_form(batches[0].inputs, batch.inputs) for batch in batches)
         self._values = [[tensor for _, tensor in tensors(batch.inputs)] for batch in self._batches]
+        self.alike = all(same_form(batches[0].inputs, batch.inputs) for batch in batches)
+        self._movable = self.alike and len({_movable(values) for values in self._values} - {None}) == 1
         self._places = [[tensor for _, tensor in tensors(batch.inputs)] for batch in self._live]
 
     def refresh(self, turn: int) -> None:
@@ -49,8 +53,8 @@ class Pool:
                 continue
             self._held[place] = number
             batch = self._batches[number]
-            self._live[place] = replace(batch, inputs=live.inputs) if self._alike else self._fresh(batch)
-            if self._alike:
+            self._live[place] = replace(batch, inputs=live.inputs) if self._movable else self._fresh(batch)
+            if self._movable:
                 self._move(self._values[number], self._places[place])
 
     @staticmethod
@@ -59,13 +63,30 @@ class Pool:
             for value, place in zip(values, places, strict=True):
                 place.copy_(value)
 
+    @property
+    def size(self) -> int:
+        """How many batches there are."""
+        return len(self._batches)
+
+    def batch(self, number: int) -> Batch:
+        """Give a batch by its number, from 0, as the data gave it."""
+        return self._batches[number]
+
     def at(self, position: int) -> Batch:
         """Give the batch on the device at a position in the order of calls, which may be any number from 0."""
         return self._live[self._order[position % _WALK]]
 
-    def original(self, position: int) -> Batch:
-        """Give, as the data gave it, the batch whose values stand at a position now."""
-        return self._batches[self._held[self._order[position % _WALK]]]
+    def number(self, position: int) -> int:
+        """Give the number, from 0, of the batch whose values stand at a position now."""
+        return self._held[self._order[position % _WALK]]
+
+
+def _movable(values: Sequence[torch.Tensor]) -> tuple[int, ...] | None:
+    """Say which of the tensors are one and the same; None where other values cannot simply be copied into them."""
+    if any(value.layout is not torch.strided or value.is_nested for value in values):
+        return None
+    known = [id(value) for value in values]
+    return tuple(known.index(each) for each in known)
 
 
 def _walk(places: int) -> Sequence[int]:

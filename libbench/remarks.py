@@ -29,6 +29,9 @@ def timing_remarks(comparison: Comparison) -> Iterator[str]:
         graphs = sum(m.compiled[index] for m in measurements if len(m.compiled) > index)
         if graphs:
             yield f"the {side} was compiled again while it was timed: {graphs:,} graphs"
+    sides = comparison.reference, comparison.target
+    if measurements and any(side.preparation and side.preparation.batches == 1 for side in sides):
+        yield "there is one batch only, so that a side that answers from memory would not be seen"
     if any(m.together and not m.null for m in measurements):
         yield "no second copy of the reference could be built beside the two: the machine's own noise is not known"
 

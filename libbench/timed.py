@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import mmap
+import random
 import resource
 import statistics
+from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any
 
 from libbench.errors import LibbenchError
-from libbench.interfaces import Batch
 from libbench.measure import Trial
 from libbench.pool import SIZE, Pool
 from libbench.reruns import compare_runs
 from libbench.side import Side
 from libbench.tree import Snapshot, snapshot
+
+WATCHED = 2
+"""Inputs of the pool whose first outputs are remembered, for those of timed calls to be compared with."""
 
 
 class TimedSide:
@@ -28,12 +33,16 @@ class TimedSide:
     def __init__(self, side: Side, mark: mmap.mmap) -> None:
         self._side = side
         self._mark = mark
-        self._kept: tuple[Snapshot, Batch] | None = None
+        self._kept: tuple[int, Snapshot] | None = None
+        self._turns = 0
         with side.during("measure"):
             source = side.data()
             first = next(source)
             full = takewhile(lambda batch: len(batch.indices) >= len(first.indices), source)
             self._pool = Pool([first, *(batch for _, batch in zip(range(SIZE - 1), full, strict=False))], side.fresh)
+            # What it gives before it is worn by timing is what it must give while it is timed.
+            watched = random.Random().sample(range(self._pool.size), min(WATCHED, self._pool.size))
+            self._expected = {n: snapshot(side.call(side.fresh(self._pool.batch(n)))) for n in watched}
 
     @property
     def most_calls(self) -> int | None:
@@ -45,17 +54,33 @@ class TimedSide:
         with self._side.during("measure", announce=False):
             return statistics.median(self._side.parts.device.time(_nothing).get("wall", 0.0) for _ in range(20))
 
+    @property
+    def alike(self) -> bool:
+        """Whether all inputs are of one form."""
+        return self._pool.alike
+
+    def go_on(self) -> None:
+        """Let the next turns follow those of the rounds before, instead of beginning again."""
+        self._turns += 1
+        self._kept = None
+
     def refresh(self, number: int) -> None:
         """Give the pool the values of a round."""
         self._mark[0] = self._side.index
         with self._side.during("measure", announce=False):
-            self._pool.refresh(number)
+            self._pool.refresh(self._turns + number)
 
-    def trial(self, number: int, inner: int, *, keep: bool = False) -> Trial:
-        """Run `inner` calls on inputs of the pool; keep what the last one returned, or not."""
+    def trial(self, first: int, inner: int, *, keep: bool = False) -> Trial:
+        """Run `inner` calls on inputs of the pool, from a position on.
+
+        Args:
+            keep: keep what the last one returned, if its input is one of those that are watched.
+        """
         self._mark[0] = self._side.index
         # Never one input twice in a row, where there are two: a model may keep its last answer.
-        places = range(number * inner, (number + 1) * inner)
+        places = range(first, first + inner)
+        number = self._pool.number(places[-1])
+        keep = keep and number in self._expected
         batches = [self._pool.at(place) for place in places]
         if self._side.mutates:
             batches = [self._side.fresh(batch) for batch in batches]
@@ -75,28 +100,31 @@ class TimedSide:
             graphs, switches = self._graphs(), _switches()
             clocks = dict(parts.device.time(kept_calls if keep else calls))
             trial = Trial(clocks, _switches() - switches, self._graphs() - graphs)
-            if "wall" not in clocks:
-                name = type(parts.device).__qualname__
-                raise LibbenchError(f"{name}.time() must give 'wall', got {', '.join(clocks) or 'no clock'}")
+            self._check(clocks)
             if keep:
-                self._kept = snapshot(outputs.pop()), self._pool.original(places[-1])
+                self._kept = number, snapshot(outputs.pop())
             return trial
 
+    def _check(self, clocks: Mapping[str, float]) -> None:
+        name = type(self._side.parts.device).__qualname__
+        if "wall" not in clocks:
+            raise LibbenchError(f"{name}.time() must give 'wall', got {', '.join(clocks) or 'no clock'}")
+        for clock, seconds in clocks.items():
+            if not 0 <= seconds < math.inf or (clock == "wall" and seconds == 0):
+                raise LibbenchError(f"{name}.time() must give seconds above 0, got {clock} {seconds!r}")
+
     def kept(self) -> str:
-        """Say "same", or what the kept outputs of a timed call and those of an untimed call did not agree in.
+        """Say "same", or in what the kept outputs of a timed call were not those of the first call on its input.
 
         Returns:
             An empty text where nothing was kept, or where no two calls agree anyway.
         """
-        side = self._side
-        if self._kept is None or (side.again is not None and side.again.verdict == "different"):
+        again = self._side.again
+        if self._kept is None or (again is not None and again.verdict == "different"):
             return ""
-        outputs, batch = self._kept
-        with side.during("measure"):
-            # Another input first, in other memory: what is kept of the last one is not the answer.
-            side.call(side.fresh(self._pool.original(1)))
-            found = compare_runs("an untimed call", outputs, snapshot(side.call(side.fresh(batch)), copy=False))
-            return found.note if found.verdict == "different" else "same"
+        number, outputs = self._kept
+        found = compare_runs("a timed call", self._expected[number], outputs)
+        return found.note if found.verdict == "different" else "same"
 
     def _graphs(self) -> int:
         facts = self._side.compiled.facts

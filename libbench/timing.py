@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from libbench.interfaces import Event, Runner, Session
 from libbench.job import Job
 from libbench.measure import MOST_PAIRS, ROUND
 from libbench.measured import Measurement, Timing
-from libbench.result import Preparation, SideFailed
+from libbench.result import Failure, Preparation, SideFailed
 from libbench.settings import Timer
 from libbench.side import first_outputs
 from libbench.speed import speedups
@@ -81,6 +81,9 @@ def measurements(
         if found is None:
             found = replace(_alternating(jobs, share, place, tell), together=False)
         done.append(replace(found, took=time.monotonic() - begin))
+        if len(jobs) == 1 and found.kept and found.kept[0] not in ("", "same"):
+            message = f"a timed call gave other outputs than an untimed one: {found.kept[0]}"
+            raise SideFailed(Failure("measure", "exception", message))
         yield done[-1]
 
 
@@ -180,10 +183,15 @@ def _joined(rounds: list[tuple[Measurement, Measurement]]) -> Measurement:
         redrawn=sum(each.redrawn for side in sides for each in side),
         interrupted=sum(each.interrupted for side in sides for each in side),
         compiled=tuple(sum(each.compiled[0] for each in side) for side in sides),
-        kept=tuple(next((each.kept[0] for each in side if each.kept), "") for side in sides),
+        kept=tuple(_worst(each.kept[0] for each in side if each.kept) for side in sides),
         one_thread=tuple(each.one_thread[0] for side in sides for each in side if each.one_thread),
         others=statistics.fmean(others) if others else None,
     )
+
+
+def _worst(kept: Iterable[str]) -> str:
+    """Give what differed in any of the rounds."""
+    return max(kept, key=lambda text: (text not in ("", "same"), text), default="")
 
 
 def _joined_clocks(side: Sequence[Measurement]) -> Mapping[str, Timing]:

@@ -92,6 +92,8 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
+        if torch.Tag.nondeterministic_seeded in func.tags and any(t.is_floating_point() for t in _flat(out)):
+            raise TypeError(f"{func} draws random numbers, and {DTYPE} draws others than the model's own dtype")
         narrow = next((tensor.dtype for tensor in _flat(out) if tensor.dtype in _WIDE), None)
         if narrow and any(tensor.dtype in _WIDE.values() for tensor in _flat((args, *(kwargs or {}).values()))):
             raise TypeError(f"{func} makes {str(narrow).removeprefix('torch.')} of {DTYPE}")

@@ -84,6 +84,9 @@ class Worker:
         if first_time:
             mark = self._life.enter_context(running_side(self._folder))
             self._timed = [TimedSide(side, mark) for side in self._sides]
+        else:
+            for each in self._timed:
+                each.go_on()
         sides, copies = self._timed[:2], self._timed[2:]
         with Others() as others:
             found = measure(
@@ -94,11 +97,10 @@ class Worker:
                 copy=next(iter(copies), None),
                 shortest=max(SHORTEST_TRIAL, CLOCK_COSTS * max(side.clock_cost() for side in self._timed)),
                 most_calls=min((side.most_calls for side in self._timed if side.most_calls), default=None),
+                alike=all(side.alike for side in self._timed),
             )
-        found = replace(found, others=others.cores)
-        if not first_time:
-            return found
-        return replace(found, kept=tuple(side.kept() for side in sides), one_thread=self._one_thread(timer))
+        found = replace(found, others=others.cores, kept=tuple(side.kept() for side in sides))
+        return replace(found, one_thread=self._one_thread(timer)) if first_time else found
 
     def _one_thread(self, timer: Timer) -> tuple[float, ...]:
         """Give the seconds per call with one thread, for as little time as tells; nothing where there is one anyway."""

@@ -870,3 +870,15 @@ compare(a, b)
 print(resident("VmHWM") - before)
 """
     assert int(started(code, "50_000_000", PAIRS[pair])) <= 20e6
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.bool])
+def test_sparse_integers_are_compared_by_their_values(dtype):
+    values = torch.tensor([[0, 1], [1, 0]], dtype=dtype)
+    other = torch.tensor([[0, 1], [0, 1]], dtype=dtype)
+
+    assert compare(values.to_sparse(), values.to_sparse()).verdict == "same"
+    found = compare(values.to_sparse(), other.to_sparse())
+
+    assert found.verdict == "different"
+    assert found.leaves[0].mismatches == 2

@@ -6,9 +6,10 @@ import textwrap
 
 import pytest
 
-from libbench.diff import Plan, diff, diff_all
+from libbench.diff import Plan, diff, diff_all, run
 from libbench.errors import ConfigError, LibbenchError
 from libbench.job import Job
+from libbench.report.text import render
 from libbench.settings import Timer
 
 NO_SPEED = Plan(speed=False)
@@ -474,6 +475,25 @@ def test_a_target_that_is_quick_since_it_remembers_answers_is_different(config):
     assert checks(comparison)["reference timed outputs"] == "same"
     assert checks(comparison)["target timed outputs"] == "different"
     assert comparison.exit_code == 1
+
+
+def test_a_target_that_is_wrong_only_after_a_while_is_different_and_not_faster(config):
+    plan = Plan(timer=Timer(pairs=60, warmup=1))
+    tired = "if self.calls > 30:\n    return torch.zeros_like(y)\nreturn y"
+    comparison = diff(
+        config("steady", MANY + model("time.sleep(1e-3)\nreturn y")), config("tired", MANY + model(tired)), plan
+    )
+
+    assert checks(comparison)["outputs"] == "same"
+    assert checks(comparison)["target timed outputs"] == "different"
+    assert {speedup.verdict for speedup in comparison.speedups} == {"inconclusive"}
+    assert "OTHER OUTPUTS WHILE TIMED: the target's" in render(comparison)
+
+
+def test_a_side_that_is_run_alone_is_checked_while_it_is_timed_too(config):
+    result = run(Job.load(config("quick", MANY + KNOWS_ADDRESSES)), Plan(timer=Timer(pairs=240, warmup=1)))
+
+    assert "a timed call gave other outputs" in result.failure.message
 
 
 def test_a_reference_that_remembers_answers_cannot_be_trusted(config):

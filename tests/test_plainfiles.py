@@ -303,3 +303,16 @@ def test_a_file_is_the_same_as_itself_whatever_it_holds(tmp_path_factory, values
         "different" if held and nan == "refuse" else "same"
     )
     assert list(read_plain(file).leaves) == ["x"]
+
+
+def test_members_and_fields_whose_names_read_alike_do_not_hide_one_another(tmp_path):
+    def written(name, member, field):
+        structured = np.array([(field,)], dtype=[("b", "f4")])
+        np.savez(tmp_path / name, **{"a.b": np.float32([member]), "a": structured})
+        return tmp_path / name
+
+    known = written("known.npz", 1.0, 2.0)
+
+    assert compare_files(known, written("same.npz", 1.0, 2.0)).verdict == "same"
+    assert compare_files(known, written("member.npz", 9.0, 2.0)).verdict == "different"
+    assert compare_files(known, written("field.npz", 1.0, 9.0)).verdict == "different"

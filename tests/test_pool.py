@@ -30,7 +30,7 @@ def test_every_place_holds_the_values_of_the_batch_that_it_says(size, turns):
         pool.refresh(turn)
         seen = [pool.at(position) for position in range(100)]
         for position, batch in enumerate(seen):
-            assert fingerprint(batch.inputs) == fingerprint(pool.original(position).inputs)
+            assert fingerprint(batch.inputs) == fingerprint(pool.batch(pool.number(position)).inputs)
         assert size == 1 or all(a.inputs is not b.inputs for a, b in itertools.pairwise(seen))
 
 
@@ -76,7 +76,25 @@ def test_what_is_more_than_values_of_tensors_is_given_anew(first, second):
     pool.refresh(4)
 
     assert fingerprint(pool.at(0).inputs) == fingerprint(second)
-    assert fingerprint(pool.original(1).inputs) == fingerprint(first)
+    assert fingerprint(pool.at(1).inputs) == fingerprint(first)
+
+
+def test_one_tensor_in_two_places_of_one_batch_only_is_no_place_for_two_tensors():
+    x = torch.zeros(3)
+    pool = pool_of([x, x], [torch.ones(3), torch.full((3,), 2.0)])
+
+    pool.refresh(4)
+
+    assert [each.tolist() for each in pool.at(0).inputs] == [[1, 1, 1], [2, 2, 2]]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+def test_sparse_inputs_of_other_density_are_given_anew():
+    pool = pool_of(*[torch.tensor(row).to_sparse_csr() for row in ([[0.0, 1.0]], [[1.0, 1.0]])])
+
+    pool.refresh(4)
+
+    assert pool.at(0).inputs.to_dense().tolist() == [[1, 1]]
 
 
 def test_the_data_are_never_written_to():

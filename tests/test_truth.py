@@ -47,6 +47,8 @@ class Net(torch.nn.Module):
         return {"scores": y, "best": y.argmax(-1), "name": "net"}
     def whole(self, y):
         return y.argmax(-1)
+    def noisy(self, y):
+        return y + torch.randn(y.shape, generator=torch.Generator().manual_seed(3))
 model = L(Net)()
 data = L(RandomInputs)(shapes=(4,), samples=300, batch_size=128)
 """
@@ -425,3 +427,11 @@ def test_several_targets_have_their_truth_in_their_row(job):
     assert found[0].truth_side == found[1].truth_side
     assert "by float64: as close to it as the reference" in text
     assert "by float64: output: worse by" in text
+
+
+def test_a_model_that_draws_random_numbers_has_no_float64_truth(job):
+    comparison = diff(job("model.method=noisy"), job("model.method=noisy", "model.off=0.5"), TRUTH)
+
+    assert comparison.exit_code == 2
+    assert verdicts(comparison)["truth"] == "unjudged"
+    assert "draws random numbers" in render(comparison, verbose=True)

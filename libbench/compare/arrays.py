@@ -83,6 +83,8 @@ def add_pair(
     if isinstance(statistics, FloatStatistics):
         _add_floats(statistics, reference, target, place)
         return
+    if reference.layout is not torch.strided:
+        reference, target, place = _stored(reference, target, batch)
     if reference.dtype not in _INTEGERS:
         reference, target = (side.contiguous().view(torch.uint8) for side in (reference, target))
     for start, r, t in pieces(reference, target, _EXACT_CHUNK):

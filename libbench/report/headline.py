@@ -83,6 +83,7 @@ def findings(comparison: Comparison) -> list[Piece]:
     found: list[Piece] = []
     if outputs is not None and (outputs.batches or (outputs.skipped and not metrics)):
         found += _truth(comparison.truth, outputs, comparison) if comparison.truth else [_outputs(outputs, comparison)]
+    found += [_timed(name, each) for name in _SIDES if (each := check(comparison, f"{name} timed outputs"))]
     differ = [metric for metric in metrics if metric.verdict == "different"]
     if differ:
         worst = differ[0]
@@ -96,6 +97,12 @@ def findings(comparison: Comparison) -> list[Piece]:
     return sorted(found, key=lambda piece: _WEIGHT[piece[1]])
 
 
+def _timed(name: str, failed: Check) -> Piece:
+    """Say that a side gave something else while it was timed."""
+    return f"OTHER OUTPUTS WHILE TIMED: the {name}'s: {cut(failed.found, LONGEST)}", "bad"
+
+
+_SIDES = ("reference", "target")
 _WEIGHT: dict[Tone, int] = {"bad": 0, "warn": 1, "good": 2, "plain": 3, "dim": 4, "strong": 5}
 
 
