@@ -15,7 +15,8 @@ from libbench.tree import fingerprint, map_tensors, same_form
 
 
 def fresh(batch):
-    return Batch(batch.indices, copy.deepcopy(map_tensors(torch.clone, batch.inputs)), batch.number)
+    inputs = map_tensors(torch.clone, batch.inputs)
+    return Batch(batch.indices, inputs if isinstance(inputs, torch.Tensor) else copy.deepcopy(inputs), batch.number)
 
 
 def pool_of(*inputs):
