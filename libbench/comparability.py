@@ -85,6 +85,8 @@ def _value(environment: Mapping[str, Any], name: str) -> str:
 def _load(sides: Sequence[Result]) -> Iterator[Unlike]:
     """Tell when the machine was busy for one side only, as it can be where one was saved."""
     found = [(side.environment.get("load", 0), side.environment.get("cores", 1)) for side in sides]
+    if not all(side.environment for side in sides):
+        return
     busy = [load > cores for load, cores in found]
     if busy[0] != busy[1]:
         yield Unlike("load", *(f"{load} on {cores} cores" for load, cores in found))

@@ -83,13 +83,15 @@ class Job:
             ConfigError: the file, a node in it or an override is wrong, or a part is missing or misspelt.
         """
         path = Path(file)
-        loaded = _complete(LazyConfig.load(path), str(file))
+        loaded = _complete(LazyConfig.load(path, values=PARTS), str(file))
         begun = {part: thaw(Call(target, [], {})) for part, target in SETTINGS.items() if loaded[part] is None}
         for part in begun:
             # What an override of a setting begins with, if there is one; without, the other side's is asked.
             del loaded[part]
         config = _complete(LazyConfig.apply_overrides(loaded, list(overrides), defaults=begun), str(file))
-        _check_calls(config, str(file))
+        built = call_problems(config, str(file))
+        if built:
+            raise ConfigError(built[0])
         name = path.stem + (f" [{' '.join(overrides)}]" if overrides else "")
         return cls._of(name, config, seed, str(path.resolve()), tuple(overrides))
 
@@ -222,14 +224,13 @@ def _complete(config: DictConfig, name: str) -> DictConfig:
     return filled(config, DEFAULTS)
 
 
-def _check_calls(config: DictConfig, name: str) -> None:
-    """Refuse a part that is built already: the file, loaded again by a child, would give another one."""
-    for part in (*SIDE_PARTS, "runner"):
-        value = config[part]
-        if not isinstance(value, LazyNode | None):
-            raise ConfigError(
-                f"{part} of {name} must be a LazyCall, as LazyCall(Linear)(4, 3), got {value!r}{_at(config, part)}"
-            )
+def call_problems(config: DictConfig, name: str) -> list[str]:
+    """List the parts that are built already: a file, loaded again by a child, would give another one."""
+    return [
+        f"{part} of {name} must be a LazyCall, as LazyCall(Linear)(4, 3), got {config[part]!r}{_at(config, part)}"
+        for part in (*SIDE_PARTS, "runner")
+        if part in config and not isinstance(config[part], LazyNode | None)
+    ]
 
 
 def _check_reach(config: DictConfig) -> None:

@@ -92,6 +92,7 @@ class Side:
         total = _length(self.parts.data)
         with self.during("evaluate"):
             self._state = state_of(self.parts.model)
+            self.parts.device.reset_peak()
             self._memory_before = self.parts.device.memory()
             source = self.data()
         while True:

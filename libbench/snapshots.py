@@ -53,6 +53,10 @@ class Snapshots:
             remove_snapshot(self.folder, output.number)
         return fits
 
+    def has(self, output: Output) -> bool:
+        """Tell whether there was a batch with the same epoch and indices, kept or not."""
+        return (output.epoch, output.indices) in self._kept
+
     def find(self, output: Output, occurrence: int) -> Output | str:
         """Give the batch with the same epoch and indices, or say why there is none.
 

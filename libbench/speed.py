@@ -130,7 +130,10 @@ def _apart(
     medians = [[process[clock].median for process in side] for side in (reference, target)]
     logs = [[math.log(median) for median in side] for side in medians]
     interval = _welch(logs[0], logs[1])
-    notes = ["not alternated with the reference: measured at another time"]
+    notes = [
+        "not alternated with the reference: measured at another time, so that only what lies wholly beyond "
+        f"{APART_ZONE:.0%} is called faster or slower"
+    ]
     verdict: SpeedVerdict = "inconclusive"
     low = high = None
     if interval is None:

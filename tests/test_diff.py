@@ -524,3 +524,32 @@ def test_where_there_is_no_room_for_a_copy_of_the_reference_the_two_are_timed_wi
     assert found.null is None
     assert len(found.measurements) == 5
     assert any("no second copy of the reference" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("line", ["compiler = TorchCompile", "compiler = L(TorchCompile)"])
+def test_a_part_whose_call_was_forgotten_is_an_error_with_its_line(config, line):
+    file = config("a", f"from libbench.compilers.torch_compile import TorchCompile\n{line}\n")
+
+    with pytest.raises(ConfigError, match=r"compiler is \w+ by itself, which is not called.*a.py:3"):
+        Job.load(file)
+
+
+def test_outputs_that_are_all_nan_are_the_same_with_a_word(config):
+    lines = model("return y * float('nan')")
+    comparison = diff(config("a", lines), config("b", lines), NO_SPEED)
+
+    assert comparison.exit_code == 0
+    assert render(comparison).startswith("SAME OUTPUTS (output all NaN)")
+
+
+def test_batches_that_were_not_kept_are_no_unlike_batches(config):
+    comparison = diff(config("a"), config("b"), Plan(speed=False, spill=1))
+
+    assert comparison.exit_code == 2
+    assert not any("unlike batches" in note for note in comparison.notes)
+
+
+def test_a_target_that_failed_before_it_could_tell_its_load_has_none(config):
+    comparison = diff(config("a"), config("b", "def broken(): raise ValueError\nmodel = L(broken)()\n"), NO_SPEED)
+
+    assert [unlike.name for unlike in comparison.comparability] == []

@@ -357,3 +357,19 @@ def test_memory_that_only_the_evaluator_takes_is_no_memory_of_the_model(worker):
     list(work.batches())
 
     assert work.metrics().peak["host"] < 100_000_000
+
+
+def test_what_an_earlier_call_left_with_the_allocator_does_not_hide_the_memory_of_the_next(worker):
+    class Pieces(torch.nn.Module):
+        def forward(self, x):
+            return sum(torch.ones(30_000) for _ in range(200))[0] + x
+
+    peaks = []
+    for _ in range(3):
+        work = worker(model=L(Pieces)())
+        work.prepare()
+        list(work.batches())
+        peaks.append(work.metrics().peak["host"])
+        work.close()
+
+    assert max(peaks) < 3 * max(min(peaks), 300_000)

@@ -11,7 +11,7 @@ from typing import Any
 from libbench.cli.output import put, style_of, tell
 from libbench.config import LazyConfig, Line, as_overrides, difference, flat, load_saved, show, validate
 from libbench.errors import ConfigError
-from libbench.job import default_parts, filled, part_problems
+from libbench.job import PARTS, call_problems, default_parts, filled, part_problems
 from libbench.records import encode, write_json
 from libbench.report.changes import render_changes
 
@@ -32,7 +32,7 @@ def _load(file: str, overrides: Sequence[str], allow: Sequence[str] | None) -> A
 
 def _read(file: str, allow: Sequence[str] | None) -> Any:
     if allow is None:
-        return LazyConfig.load(file)
+        return LazyConfig.load(file, values=PARTS)
     if Path(file).suffix == ".py":
         raise ConfigError(f"--allow is for saved configs; {file} is Python, and loading it runs whatever is in it")
     return load_saved(file, allow=allow)
@@ -59,7 +59,8 @@ def _validate(arguments: argparse.Namespace) -> int:
             cfg = LazyConfig.apply_overrides(cfg, [override], defaults=default_parts())
         except ConfigError as error:
             problems.append(str(error))
-    problems += [*part_problems(cfg, arguments.config), *validate(cfg)]
+    name = arguments.config
+    problems += [*part_problems(cfg, name), *call_problems(cfg, name), *validate(cfg)]
     # One that keeps the config from being read as a whole is met by every override.
     for problem in dict.fromkeys(problems) if problems else ["no mistakes"]:
         put(problem)

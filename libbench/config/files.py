@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from libbench.config import calls, modules, nodes
 from libbench.config.freezing import freeze
 from libbench.config.nodes import LazyDict
-from libbench.config.places import caller, short
+from libbench.config.places import caller, short, told
 from libbench.errors import ConfigError, did_you_mean
 
 _SAVED = (".yaml", ".yml", ".json")
@@ -34,7 +34,9 @@ class LazyConfig:
     """Configs as Python files."""
 
     @staticmethod
-    def load(path: str | os.PathLike[str], keys: str | Sequence[str] | None = None) -> Any:
+    def load(
+        path: str | os.PathLike[str], keys: str | Sequence[str] | None = None, *, values: Collection[str] = ()
+    ) -> Any:
         """Run a config file and give its module-level names as a config.
 
         Kept are the names without a leading underscore whose values are not modules, classes, functions or typing
@@ -43,6 +45,7 @@ class LazyConfig:
         Args:
             path: the file.
             keys: a name, for its value alone, or several, for a tuple of their values; None gives the whole config.
+            values: names whose values must be kept where they are assigned: a class by itself is a call forgotten.
 
         Raises:
             ConfigError: the file is missing, cannot be parsed, or raises. It says the file and the line of the
@@ -54,6 +57,12 @@ class LazyConfig:
         if file.suffix in _SAVED:
             return _picked(load_saved(file), keys, file)
         module = modules.config_module(file)
+        for name in [each for each in values if each in vars(module) and not is_kept(each, vars(module)[each])]:
+            value, where = vars(module)[name], modules.origins_in(module).get(name)
+            what = getattr(value, "__name__", type(value).__name__)
+            raise ConfigError(
+                f"{name} is {what} by itself, which is not called; write LazyCall(...)(...){told('', where)}"
+            )
         made: LazyDict = nodes.blank(LazyDict, None, None)
         kept = {name: value for name, value in vars(module).items() if is_kept(name, value)}
         made.__dict__["_content"] = {name: nodes.wrap(value, name, made) for name, value in kept.items()}

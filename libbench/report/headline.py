@@ -235,6 +235,8 @@ def _limits(outputs: OutputsReport, comparison: Comparison) -> str:
         total = max(total, (prepared.batches if prepared else None) or 0)
     limits = [f"{outputs.batches:,} of {total:,} batches compared"] if total > outputs.batches else []
     limits += [] if comparison.inputs is not None else ["inputs differ"]
+    empty = [leaf.path for leaf in outputs.leaves if leaf.elements and leaf.nans[0] == leaf.elements]
+    limits += [f"{listed(empty[:3])} all NaN"] if empty else []
     return f" ({', '.join(limits)})" if limits else ""
 
 

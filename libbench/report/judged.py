@@ -47,6 +47,8 @@ def noise_words(leaf: LeafReport) -> str:
     """Say how large a leaf's difference is in units of the reference's own noise."""
     if leaf.noise is None or leaf.max_abs is None:
         return f"{leaf.path}: the reference's own noise is not known"
+    if leaf.max_abs.value == 0:
+        return f"{leaf.path}: no difference"
     size = f"the reference's own noise ({figure(leaf.noise, 2)} between two of its runs)"
     if leaf.max_abs.value <= leaf.noise:
         return f"{leaf.path}: the difference is within {size}"

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from libbench.config.places import short
 from libbench.report.compared import extreme_text
 from libbench.report.costs import call_seconds, first_call
-from libbench.report.headline import SPEED_TONES, pieces, truth_words, wall, worst_first
+from libbench.report.headline import SPEED_TONES, check, pieces, truth_words, wall, worst_first
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, differ, figure, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison, JobRecord, Result
@@ -140,6 +140,8 @@ def _finding(comparison: Comparison, word: str) -> str:
             else ""
         )
         found.append(words[outputs.verdict] + by)
+    found += ["other outputs while timed"] if check(comparison, "target timed outputs") else []
+    found += ["too slow"] if check(comparison, "speedup") else []
     if metrics:
         count = sum(metric.verdict == "different" for metric in metrics)
         found.append(f"{count:,} of {plural(len(metrics), 'metric')} {differ(count)}" if count else "metrics agree")
