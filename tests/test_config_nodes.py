@@ -348,3 +348,10 @@ def test_a_resolver_may_keep_what_it_found():
         assert (cfg.a, OmegaConf.get_cache(copied)) == (2, {})
     finally:
         OmegaConf.clear_resolver("libbench_tests.once")
+
+
+def test_all_unknown_parameters_of_a_call_are_told_at_once():
+    with pytest.raises(
+        ConfigError, match=r"no parameter 'in_featurs'.*'in_features'.*no parameter 'out_featurs'.*'out_fea"
+    ):
+        L(torch.nn.Linear)(in_featurs=4, out_featurs=3)

@@ -84,9 +84,9 @@ def bound(
     """
     shape = shape_of(target)
     if not shape.open:
-        for name in kwargs:
-            if name not in shape.named:
-                raise ConfigError(unknown(target, name) + told("", origin))
+        strange = [unknown(target, name) for name in kwargs if name not in shape.named]
+        if strange:
+            raise ConfigError("; ".join(strange) + told("", origin))
     if len(args) > len(shape.placed) and not shape.variadic:
         raise ConfigError(
             f"{target_text(target)} takes {len(shape.placed)} positional arguments, got {len(args)}{told('', origin)}"
