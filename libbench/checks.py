@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from libbench.comparability import speed_differs
 from libbench.measured import Speedup
-from libbench.result import Check, Comparison, Failure, Verdict
+from libbench.result import SIDES, Check, Comparison, Failure, Verdict
 from libbench.speed import APART_ZONE
 from libbench.truths import but_for_values
 
@@ -54,10 +54,10 @@ def _repeats(comparison: Comparison) -> Check | None:
 
 def _timed_outputs(comparison: Comparison) -> Iterator[Check]:
     """Judge each side by whether it gave, while it was timed, what it gives otherwise."""
-    for index, side in enumerate(("reference", "target")):
-        looked_at = [m.kept[index] for m in comparison.measurements if len(m.kept) > index and m.kept[index]]
+    for index, side in enumerate(SIDES):
+        looked_at = [m for m in comparison.measurements if len(m.kept) > index and m.kept[index]]
         if looked_at:
-            differ = [text for text in looked_at if text != "same"]
+            differ = [m.strayed[index] for m in looked_at if m.strayed[index]]
             verdict: Verdict = "same" if not differ else "unjudged" if side == "reference" else "different"
             found = differ[0] if differ else f"as untimed, in {len(looked_at)} of {len(looked_at)} processes"
             yield Check(f"{side} timed outputs", verdict, found, "those of an untimed call")

@@ -17,11 +17,11 @@ from libbench.errors import LibbenchError
 from libbench.job import Job
 from libbench.pair import Keep, Pair, stages
 from libbench.plan import Plan, settings_of, timer_of
-from libbench.result import Comparison, Output, Result, SideFailed
+from libbench.result import Comparison, Output, Result
 from libbench.saved import OUTPUTS, AnySide, SavedSide, SavedSideWriter
 from libbench.settings import Timer
 from libbench.snapshots import Snapshots
-from libbench.timing import Watch, measurements, runner_of
+from libbench.timing import Watch, runner_of, timed_alone
 from libbench.trusted import Trusted
 
 __all__ = ["Plan", "diff", "diff_all", "load_side", "run"]
@@ -142,12 +142,7 @@ def _results(
         yield result
     if not plan.speed or result.failure is not None:
         return
-    try:
-        for measurement in measurements([job], timer, folder, watch, processes=plan.processes):
-            result = replace(result, timings=(*result.timings, measurement.clocks[0]))
-            yield result
-    except SideFailed as error:
-        yield replace(result, failure=error.failure)
+    yield from timed_alone(result, job, timer, folder, watch, plan.processes)
 
 
 @contextmanager

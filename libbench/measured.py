@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+STRAYED = "a timed call gave other outputs than an untimed one"
 SpeedVerdict = Literal["faster", "slower", "level", "inconclusive"]
 
 
@@ -60,6 +61,11 @@ class Measurement:
     first: tuple[float, ...] = ()
     cold: tuple[bool | None, ...] = ()
     took: float = 0.0
+
+    @property
+    def strayed(self) -> tuple[str, ...]:
+        """For each side, in what a timed call's outputs were not those of an untimed one; empty where in nothing."""
+        return tuple("" if text == "same" else text for text in self.kept)
 
     @property
     def paired(self) -> bool:

@@ -20,19 +20,18 @@ from libbench.matching import Matcher
 from libbench.noise import bands, notes, within_noise
 from libbench.plan import Plan
 from libbench.remarks import timing_remarks
-from libbench.result import Comparison, Failure, Output, Result, SideFailed
+from libbench.result import SIDES, Comparison, Failure, Output, Result, SideFailed
 from libbench.saved import AnySide, SavedSide
 from libbench.settings import Timer, Tolerance
 from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import null_arm, speedups, speedups_apart
-from libbench.timing import Watch, measurements, one_runner, runner_of
+from libbench.timing import Watch, measurements, one_runner, runner_of, timed_alone
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
 from libbench.truths import truth_of
 
 Keep = Callable[[Comparison], None]
-_SIDES = ("reference", "target")
 
 
 class Pair:
@@ -155,7 +154,7 @@ class Pair:
 
     def _time_apart(self, jobs: Sequence[Job], folder: Path) -> None:
         """Compare the times of a side that was saved with those of the other, which is timed by itself."""
-        for name, side in zip(_SIDES, self._jobs, strict=True):
+        for name, side in zip(SIDES, self._jobs, strict=True):
             if isinstance(side, SavedSide) and side.untimed():
                 self.update(notes=(*self.comparison.notes, f"speed not measured: {side.untimed()}"))
                 if side.timing_failure is not None:
@@ -163,17 +162,12 @@ class Pair:
                 return
         self._compare_times()
         for job in jobs:
-            name = _SIDES[self._jobs.index(job)]
+            name = SIDES[self._jobs.index(job)]
             self.update(timer=self._timer)
-            try:
-                for measurement in measurements(
-                    [job], self._timer, folder, self._watch, processes=self._plan.processes
-                ):
-                    result: Result = getattr(self.comparison, name)
-                    self.update(**{name: replace(result, timings=(*result.timings, measurement.clocks[0]))})
-                    self._compare_times()
-            except SideFailed as error:
-                self._failed(name, error.failure)
+            known: Result = getattr(self.comparison, name)
+            for result in timed_alone(known, job, self._timer, folder, self._watch, self._plan.processes):
+                self.update(**{name: result})
+                self._compare_times()
 
     def _compare_times(self) -> None:
         timings = self.comparison.reference.timings, self.comparison.target.timings

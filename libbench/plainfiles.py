@@ -12,7 +12,7 @@ import warnings
 import weakref
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -93,7 +93,8 @@ def _npy(file: Path) -> Snapshot:
 
 
 def _npz(file: Path) -> Snapshot:
-    with _archive(file) as held:
+    with ExitStack() as life:
+        held = life.enter_context(_archive(file))
         heads = {name: _member_head(held, name) for name in held.files}
         # What is no plain array has to be read; one snapshot of all of it keeps their paths apart.
         others = snapshot({name: held[name] for name, head in heads.items() if head is None})
@@ -108,8 +109,11 @@ def _npz(file: Path) -> Snapshot:
             members[path] = name
             node = {"kind": "tensor", "class": "torch.Tensor", "dtype": head[0], "shape": list(head[1])}
             nodes[name] = [name, node | {"layout": "strided", "path": path}]
-    structure = {"kind": "dict", "class": "dict", "items": [nodes[name] for name in heads]}
-    return Snapshot(structure, _Members(file, members, others.leaves))
+        structure = {"kind": "dict", "class": "dict", "items": [nodes[name] for name in heads]}
+        leaves = _Members(file, held, members, others.leaves)
+        # Left open: a directory of thousands of members is read again with every opening.
+        weakref.finalize(leaves, life.pop_all().close)
+        return Snapshot(structure, leaves)
 
 
 @contextmanager
@@ -126,14 +130,11 @@ def _archive(file: Path) -> Iterator[Any]:
 class _Members(Mapping[str, torch.Tensor]):
     """The arrays of a .npz, each read when it is asked for and not kept."""
 
-    def __init__(self, file: Path, members: Mapping[str, str], others: Mapping[str, torch.Tensor]) -> None:
+    def __init__(self, file: Path, held: Any, members: Mapping[str, str], others: Mapping[str, torch.Tensor]) -> None:
         self._file = file
+        self._held = held
         self._members = members
         self._others = others
-        # Opened once: a directory of thousands of members is read again with every opening.
-        stream = file.open("rb")
-        weakref.finalize(self, stream.close)
-        self._held = np.load(stream, allow_pickle=False)
 
     def __getitem__(self, path: str) -> torch.Tensor:
         if path not in self._members:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from libbench.measured import Measurement
-from libbench.result import Comparison
+from libbench.result import SIDES, Comparison
 
 OCCUPIED = 0.5
 """Cores taken by others, beyond those that are left over, that are worth a word."""
@@ -14,7 +14,6 @@ INTERRUPTED = 0.1
 """Share of pairs with an interrupted trial that is worth a word."""
 FASTER_ALONE = 0.95
 """One thread is worth a word where it takes no more than this share of the time that all of them take."""
-_SIDES = ("reference", "target")
 
 
 def timing_remarks(comparison: Comparison) -> Iterator[str]:
@@ -25,7 +24,7 @@ def timing_remarks(comparison: Comparison) -> Iterator[str]:
     yield from _busy(measurements, threads, cores)
     yield from _interruptions(measurements)
     yield from _more_threads(measurements, threads)
-    for index, side in enumerate(_SIDES):
+    for index, side in enumerate(SIDES):
         graphs = sum(m.compiled[index] for m in measurements if len(m.compiled) > index)
         if graphs:
             yield f"the {side} was compiled again while it was timed: {graphs:,} graphs"
@@ -53,7 +52,7 @@ def _interruptions(measurements: Sequence[Measurement]) -> Iterator[str]:
 
 
 def _more_threads(measurements: Sequence[Measurement], threads: int) -> Iterator[str]:
-    for index, side in enumerate(_SIDES):
+    for index, side in enumerate(SIDES):
         ratios = [
             m.one_thread[index] / m.clocks[index]["wall"].median for m in measurements if len(m.one_thread) > index
         ]

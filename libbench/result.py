@@ -17,6 +17,8 @@ RESULT_SCHEMA = "libbench.result"
 SCHEMA_VERSION = 1
 """Raised when a field changes its meaning or goes; a new field leaves it."""
 
+SIDES = ("reference", "target")
+"""What the two sides of a comparison are called, in the order in which they are always given."""
 Stage = Literal["instantiate", "compile", "evaluate", "measure"]
 Kind = Literal["exception", "signal", "timeout", "memory", "unavailable"]
 Verdict = Literal["same", "different", "unjudged"]

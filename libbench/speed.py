@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from libbench.measured import Measurement, NullArm, Speedup, SpeedVerdict, Timing
+from libbench.measured import STRAYED, Measurement, NullArm, Speedup, SpeedVerdict, Timing
 
 ZONE = 0.02
 """A ratio whose interval lies inside 1 +- ZONE is level, outside it faster or slower."""
@@ -81,9 +81,8 @@ def speedups(measurements: Sequence[Measurement]) -> tuple[Speedup, ...]:
     clocks = [c for c in measurements[0].clocks[0] if all(c in side and _positive(side[c]) for side in sides)]
     null = null_arm(measurements)
     found = [_speedup(clock, measurements, null) for clock in clocks]
-    if any(text not in ("", "same") for m in measurements for text in m.kept):
-        note = "a timed call gave other outputs than an untimed one"
-        return tuple(replace(each, verdict="inconclusive", note=note, further=None) for each in found)
+    if any(any(m.strayed) for m in measurements):
+        return tuple(replace(each, verdict="inconclusive", note=STRAYED, further=None) for each in found)
     return tuple(_doubted(each, found, measurements) for each in found)
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from libbench.compare import OutputComparison
 from libbench.config import digest
 from libbench.interfaces import Event, Runner, Session
 from libbench.job import Job
 from libbench.measure import MOST_PAIRS, ROUND
-from libbench.measured import Measurement, Timing
-from libbench.result import Failure, Preparation, SideFailed
+from libbench.measured import STRAYED, Measurement, Timing
+from libbench.reruns import compare_runs
+from libbench.result import SIDES, Failure, Preparation, Result, SideFailed
 from libbench.settings import Timer
 from libbench.side import first_outputs
 from libbench.speed import speedups
@@ -81,10 +81,21 @@ def measurements(
         if found is None:
             found = replace(_alternating(jobs, share, place, tell), together=False)
         done.append(replace(found, took=time.monotonic() - begin))
-        if len(jobs) == 1 and found.kept and found.kept[0] not in ("", "same"):
-            message = f"a timed call gave other outputs than an untimed one: {found.kept[0]}"
-            raise SideFailed(Failure("measure", "exception", message))
         yield done[-1]
+
+
+def timed_alone(
+    result: Result, job: Job, timer: Timer, folder: Path, watch: Watch, processes: int | None
+) -> Iterator[Result]:
+    """Time one side by itself; give its result with more timings each time, and with the failure when there is one."""
+    try:
+        for measurement in measurements([job], timer, folder, watch, processes=processes):
+            if any(measurement.strayed):
+                raise SideFailed(Failure("measure", "exception", f"{STRAYED}: {measurement.strayed[0]}"))
+            result = replace(result, timings=(*result.timings, measurement.clocks[0]))
+            yield result
+    except SideFailed as error:
+        yield replace(result, failure=error.failure)
 
 
 def _crowded(error: SideFailed, copy: int) -> bool:
@@ -125,9 +136,7 @@ def _unchanged(folder: Path, index: int, alone: Path | None) -> bool:
     if alone is None:
         return True
     known, now = load_snapshot(first_outputs(alone, 0), 0), load_snapshot(first_outputs(folder, index), 0)
-    comparison = OutputComparison()
-    comparison.add(known, now)
-    return comparison.report().verdict != "different"
+    return compare_runs("beside the other side", known, now).verdict != "different"
 
 
 def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Callable[[Event], None]) -> Measurement:
@@ -136,7 +145,7 @@ def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Callabl
         sessions: list[Session] = []
         prepared: list[Preparation] = []
         for side, job in enumerate(jobs):
-            place = folder / ("reference", "target")[side]
+            place = folder / SIDES[side]
             place.mkdir(parents=True)
             with _as_side(side):
                 session = runner_of(job).open(job, folder=place, watch=watch)
@@ -183,15 +192,16 @@ def _joined(rounds: list[tuple[Measurement, Measurement]]) -> Measurement:
         redrawn=sum(each.redrawn for side in sides for each in side),
         interrupted=sum(each.interrupted for side in sides for each in side),
         compiled=tuple(sum(each.compiled[0] for each in side) for side in sides),
-        kept=tuple(_worst(each.kept[0] for each in side if each.kept) for side in sides),
+        kept=tuple(_worst(side) for side in sides),
         one_thread=tuple(each.one_thread[0] for side in sides for each in side if each.one_thread),
         others=statistics.fmean(others) if others else None,
     )
 
 
-def _worst(kept: Iterable[str]) -> str:
-    """Give what differed in any of the rounds."""
-    return max(kept, key=lambda text: (text not in ("", "same"), text), default="")
+def _worst(rounds: Sequence[Measurement]) -> str:
+    """Give what strayed in any of the rounds of one side; "same" where one was looked at and none did."""
+    strayed = next((each.strayed[0] for each in rounds if any(each.strayed)), "")
+    return strayed or max((each.kept[0] for each in rounds if each.kept), default="")
 
 
 def _joined_clocks(side: Sequence[Measurement]) -> Mapping[str, Timing]:

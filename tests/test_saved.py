@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from libbench.cli.main import main
 from libbench.diff import Plan, diff, run
 from libbench.errors import ConfigError, LibbenchError
 from libbench.job import Job
@@ -36,16 +35,6 @@ class Shifted(torch.nn.Linear):
 by = BY
 model = L(Shifted)(in_features=4, out_features=3)
 """
-
-
-@pytest.fixture
-def libbench(capsys):
-    def call(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
 from libbench.measured import Speedup, SpeedVerdict
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
-from libbench.result import Check, Comparison, Failure, Result
+from libbench.result import SIDES, Check, Comparison, Failure, Result
 from libbench.truths import but_for_values
 
 Piece = tuple[str, Tone]
@@ -83,7 +83,7 @@ def findings(comparison: Comparison) -> list[Piece]:
     found: list[Piece] = []
     if outputs is not None and (outputs.batches or (outputs.skipped and not metrics)):
         found += _truth(comparison.truth, outputs, comparison) if comparison.truth else [_outputs(outputs, comparison)]
-    found += [_timed(name, each) for name in _SIDES if (each := check(comparison, f"{name} timed outputs"))]
+    found += [_timed(name, each) for name in SIDES if (each := check(comparison, f"{name} timed outputs"))]
     differ = [metric for metric in metrics if metric.verdict == "different"]
     if differ:
         worst = differ[0]
@@ -102,7 +102,6 @@ def _timed(name: str, failed: Check) -> Piece:
     return f"OTHER OUTPUTS WHILE TIMED: the {name}'s: {cut(failed.found, LONGEST)}", "bad"
 
 
-_SIDES = ("reference", "target")
 _WEIGHT: dict[Tone, int] = {"bad": 0, "warn": 1, "good": 2, "plain": 3, "dim": 4, "strong": 5}
 
 

@@ -1,1 +1,1 @@
-"""What the benchmarks of the config layer share."""
+"""What the benchmarks share: tables with bars, and what those of the config layer measure and beside whom."""
