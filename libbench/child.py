@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,9 @@ PRELOAD = ["torch", "numpy", "numpy.random", "libbench.serve", "libbench.config.
 _PR_SET_PDEATHSIG = 1
 _LONGEST_WAIT = 1e6
 """More seconds than the system call takes are no number to it."""
+_TELL = signal.SIGUSR1
+_TELLING = 0.2
+"""Seconds that a child gets to write what it is doing."""
 _SAFE_PATH = "PYTHONSAFEPATH"
 _starting = threading.Lock()
 
@@ -125,6 +129,16 @@ class Child:
                 return self._channel.receive()
         raise ChildDied(self._exit_code())
 
+    def tell_where(self) -> None:
+        """Let the child write to its log what it is doing, as a traceback of each of its threads."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, _TELL)
+            time.sleep(_TELLING)
+
+    def kill(self) -> None:
+        """End the child and every process of its group, while another thread may be waiting for its message."""
+        _kill_group(self.pid)
+
     def close(self, patience: float = 0.0) -> None:
         """End the child and every process of its group. May be called twice.
 
@@ -160,6 +174,7 @@ def _enter(main: Callable[[Channel], None], connection: Connection, log: str, en
     sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - lives as long as the process
     sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     faulthandler.enable()
+    faulthandler.register(_TELL)
     gc.freeze()  # what was loaded before the fork is there to stay; going through it takes longer than a short timing
     main(Channel(connection))
 
