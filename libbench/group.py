@@ -47,7 +47,7 @@ class Seat:
     timeout: float
 
 
-def open_store(port: int | None) -> dist.TCPStore:
+def open_store(port: int | None) -> Any:
     """Give the store by which ranks find one another; it serves on 127.0.0.1 alone, until it is forgotten.
 
     Args:
@@ -66,7 +66,12 @@ def open_store(port: int | None) -> dist.TCPStore:
             raise UnavailableError(f"port {port} of {LOOPBACK} cannot be had: {error.strerror}") from error
         chosen = listener.getsockname()[1]
         # A socket that is handed over, unlike one that torch opens, does not listen to the whole network.
-        return dist.TCPStore(LOOPBACK, chosen, is_master=True, wait_for_workers=False, master_listen_fd=listener.detach())
+        return _store(chosen, is_master=True, master_listen_fd=listener.detach())
+
+
+def _store(port: int, **more: Any) -> Any:
+    store = vars(dist)["TCPStore"]  # torch does not export it by name
+    return store(LOOPBACK, port, wait_for_workers=False, **more)
 
 
 class Group:
@@ -85,7 +90,7 @@ class Group:
         _check_backend(seat)
         os.environ.update(_environment(seat))
         limit = timedelta(seconds=min(_PATIENCE * seat.timeout, 1e6))
-        store = dist.TCPStore(LOOPBACK, seat.port, is_master=False, wait_for_workers=False, timeout=limit)
+        store = _store(seat.port, is_master=False, timeout=limit)
         if seat.backend == "nccl":
             torch.cuda.set_device(seat.rank)
         dist.init_process_group(seat.backend, store=store, rank=seat.rank, world_size=seat.world, timeout=limit)

@@ -7,12 +7,14 @@ import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from libbench import environment
+from libbench.alignment import Probe, rounds_of
 from libbench.evaluation import merge_records
 from libbench.group import Group, Seat, arrived
 from libbench.interfaces import Watch
@@ -25,8 +27,13 @@ from libbench.settings import Timer
 from libbench.shares import SPLITS
 from libbench.side import Side
 from libbench.timed import TimedSide
+from libbench.tree import fingerprint, save_snapshot, snapshot
 from libbench.worker import Worker
 
+PROBE = "probe"
+"""The folder in a rank's own in which it leaves the outputs of a probe."""
+_TURNS = 8
+"""Of a real run, so many batches tell what a rank is fed."""
 RECORDS = "records"
 """The folder in a rank's own in which it leaves its records."""
 
@@ -84,6 +91,21 @@ class RankWorker(Worker):
         with quiet():
             follow(self._group, self._timed)
         return Measurement(clocks=(), inner=(), warmup=(), seconds=0.0, kept=self._kept())
+
+    def probe(self) -> Probe:
+        """Feed the model the first full batches, as `rounds_of` has it, and keep what it gives."""
+        side, world = self._sides[0], self._group.world
+        folder = self._folder / PROBE
+        folder.mkdir()
+        with side.during("evaluate"):
+            fed = tuple((batch.indices, fingerprint(batch.inputs)) for batch in islice(side.data(), _TURNS))
+            parts = side.unsplit(world)
+            marks = {fingerprint(part.inputs) for part in parts}
+            rounds = rounds_of(world)
+            for number, assigned in enumerate(rounds):
+                part = parts[assigned[self._group.rank] % len(parts)]
+                save_snapshot(snapshot(side.call(side.fresh(part)), copy=False), folder, number)
+        return Probe(str(folder), rounds, fed, len(marks) == world)
 
     def _timed_side(self, side: Side, mark: mmap.mmap) -> TimedSide:
         kind = LeadingSide if self._group.rank == 0 else RankSide

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from libbench.alignment import Found, Probe, alignment
 from libbench.conversation import Conversation
 from libbench.findings import Rerun
 from libbench.group import Split
@@ -83,6 +84,10 @@ class Ranks:
     def measure(self, timer: Timer) -> Measurement:
         """Time the sides on all ranks."""
         return merged_measurement(self._all(lambda rank: rank.measure(timer)))
+
+    def probe(self) -> tuple[Found, ...]:
+        """Say of each rank what it reads, after `prepare` of one job."""
+        return alignment(self._all(lambda rank: decode(Probe, rank.ask({"do": "probe"}))), self._split)
 
     def close(self) -> None:
         """End all ranks."""

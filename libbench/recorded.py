@@ -57,7 +57,10 @@ def _to_json(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
     if type(value) is bytes:
         return ["bytes", value.hex()]
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufc":
-        return ["scalar" if isinstance(value, np.generic) else "array", _keep(torch.from_numpy(np.array(value)), tensors)]
+        return [
+            "scalar" if isinstance(value, np.generic) else "array",
+            _keep(torch.from_numpy(np.array(value)), tensors),
+        ]
     if isinstance(value, torch.Tensor) and value.layout is torch.strided:
         return ["tensor", _keep(value.detach().cpu(), tensors)]
     raise TypeError(f"a {type(value).__qualname__} is none of numbers, strings, tensors, dicts, lists and tuples")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from libbench.child import Channel
-from libbench.interfaces import Event
 from libbench.group import Seat
+from libbench.interfaces import Event
 from libbench.job import Job
 from libbench.rank import RankWorker
 from libbench.records import decode, encode

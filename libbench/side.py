@@ -172,14 +172,17 @@ class Side:
 
     def data(self) -> Iterator[Batch]:
         """Give the batches that this side runs."""
-        return self._share.turns(self._batches())
+        return self._share.turns(self._batches(self._share.of(self.parts.data)))
 
     def full(self, most: int) -> list[Batch]:
         """Give the full batches among the first of them, from one to so many."""
-        return self._share.full(self._batches(), most)
+        return self._share.full(self._batches(self._share.of(self.parts.data)), most)
 
-    def _batches(self) -> Iterator[Batch]:
-        data: Iterable[Any] = self._share.of(self.parts.data)
+    def unsplit(self, most: int) -> list[Batch]:
+        """Give the full batches among the first that the data give, whatever of them this side runs."""
+        return Everything().full(self._batches(self.parts.data), most)
+
+    def _batches(self, data: Iterable[Any]) -> Iterator[Batch]:
         first = 0
         for number, batch in enumerate(data):
             if not isinstance(batch, Batch):

@@ -20,6 +20,7 @@ def parser_of() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_diff(commands.add_parser("diff", help="compare two configs", description=_DIFF, epilog=_EXIT_CODES))
     _add_run(commands.add_parser("run", help="run one config", description="Metrics and speed of one config."))
+    _add_ranks(commands.add_parser("ranks", help="check what each rank reads", description=_RANKS))
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
@@ -49,6 +50,10 @@ _DIFF = (
 _COMPARE = (
     "Compare two files of tensors: .safetensors, .npz, .npy, or .pt with weights only. Exit code: 0 same, 1 different, "
     "2 it could not be judged (a file cannot be read, nothing was compared)."
+)
+_RANKS = (
+    "Feed the ranks of a config different parts, the same parts in another order, and one part to all; say which rank "
+    "reads what. Exit code: 0 as it should be, 1 not, 2 it could not be told."
 )
 _EXIT_CODES = (
     "Exit code: 0 same; 1 the target failed, or an output or a metric differs; 2 it could not be judged (the "
@@ -91,6 +96,15 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
     _add_overrides(parser, "--set", "--tgt-set", whose="the config, too")
     _add_common(parser)
+
+
+def _add_ranks(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(parser=parser)
+    parser.add_argument("config", metavar="CONFIG", help="config file, with a runner that has ranks")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
+    parser.add_argument("--seed", type=int, help="seed; by default the config's own")
+    parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:

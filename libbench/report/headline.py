@@ -84,6 +84,7 @@ def findings(comparison: Comparison) -> list[Piece]:
     if outputs is not None and (outputs.batches or (outputs.skipped and not metrics)):
         found += _truth(comparison.truth, outputs, comparison) if comparison.truth else [_outputs(outputs, comparison)]
     found += [_timed(name, each) for name in SIDES if (each := check(comparison, f"{name} timed outputs"))]
+    found += [_ranks(name, each) for name in SIDES if (each := check(comparison, f"{name} ranks"))]
     differ = [metric for metric in metrics if metric.verdict == "different"]
     if differ:
         worst = differ[0]
@@ -100,6 +101,11 @@ def findings(comparison: Comparison) -> list[Piece]:
 def _timed(name: str, failed: Check) -> Piece:
     """Say that a side gave something else while it was timed."""
     return f"OTHER OUTPUTS WHILE TIMED: the {name}'s: {cut(failed.found, LONGEST)}", "bad"
+
+
+def _ranks(name: str, failed: Check) -> Piece:
+    """Say that a rank of a side did not do what it should."""
+    return f"ODD RANKS: the {name}'s {cut(failed.found, LONGEST)}", "bad"
 
 
 _WEIGHT: dict[Tone, int] = {"bad": 0, "warn": 1, "good": 2, "plain": 3, "dim": 4, "strong": 5}

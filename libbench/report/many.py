@@ -141,6 +141,7 @@ def _finding(comparison: Comparison, word: str) -> str:
         )
         found.append(words[outputs.verdict] + by)
     found += ["other outputs while timed"] if check(comparison, "target timed outputs") else []
+    found += ["odd ranks"] if check(comparison, "target ranks") else []
     found += ["too slow"] if check(comparison, "speedup") else []
     if metrics:
         count = sum(metric.verdict == "different" for metric in metrics)
