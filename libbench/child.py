@@ -136,8 +136,8 @@ class Child:
             time.sleep(_TELLING)
 
     def kill(self) -> None:
-        """End the child and every process of its group, while another thread may be waiting for its message."""
-        _kill_group(self.pid)
+        """End the child and every process of its group, also while another thread waits for its message."""
+        self._finalizer()
 
     def close(self, patience: float = 0.0) -> None:
         """End the child and every process of its group. May be called twice.

@@ -38,7 +38,10 @@ def test_the_slowest_and_the_largest_rank_counts_and_the_odd_one_is_named():
 
 
 def test_memory_is_the_largest_of_any_rank_and_samples_without_a_record_are_added():
-    parts = [Evaluation({"top1": 0.5}, {"host": 5}, missing=1), Evaluation(None, {"host": 7}, missing=2, changed=("w",))]
+    parts = [
+        Evaluation({"top1": 0.5}, {"host": 5}, missing=1),
+        Evaluation(None, {"host": 7}, missing=2, changed=("w",)),
+    ]
 
     assert merged(parts) == Evaluation({"top1": 0.5}, {"host": 7}, missing=3, changed=("w",))
 
