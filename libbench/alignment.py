@@ -23,8 +23,8 @@ class Probe:
         folder: where its outputs lie, a snapshot by the number of the round.
         rounds: for each round, which part each rank was fed; the first ones feed one part to all, part by part, then
             each rank has its own, then the next one's.
-        fed: of the first turns of a real run, the dataset indices and the fingerprint of the inputs.
-        distinct: whether the parts were distinct.
+        fed: of the first turns of a real run, the dataset indices and the fingerprint of the inputs, without padding.
+        distinct: whether every part differed from every other, and all ranks could be fed all of them.
     """
 
     folder: str
@@ -65,7 +65,9 @@ def alignment(probes: Sequence[Probe], split: Split) -> tuple[Found, ...]:
         found += _fed(rank, probes, split)
         found += _like_rank_0(rank, probes)
         if not probe.distinct:
-            found.append(Found(rank, "has fewer full batches of other values than there are ranks to feed", None))
+            found.append(
+                Found(rank, "cannot be fed as many different full batches of one form as there are ranks", None)
+            )
         elif len(probes) > 1:
             text, own = _reads(rank, probe, len(probes))
             found.append(Found(rank, text, True if split == "same" else own))
@@ -76,9 +78,11 @@ def _fed(rank: int, probes: Sequence[Probe], split: Split) -> list[Found]:
     here = probes[rank].fed
     if split == "same":
         return [] if here == probes[0].fed else [Found(rank, "is fed other data than rank 0", False)]
-    twin = next((other for other in range(rank) if here and probes[other].fed == here), None)
+    if not here:
+        return [Found(rank, "has no data of its own: there are fewer batches than ranks", None)]
+    twin = next((other for other in range(rank) if probes[other].fed == here), None)
     if twin is None:
-        return [Found(rank, f"is fed samples {_some(here[0][0])} first", True)] if here else []
+        return [Found(rank, f"is fed samples {_some(here[0][0])} first", True)]
     return [Found(rank, f"reads the data of rank {twin}: it is fed the same samples, as without a sampler", False)]
 
 

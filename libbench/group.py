@@ -114,6 +114,12 @@ class Group:
         dist.all_gather(found, here, group=self._own)
         return tuple(int(each) for each in found)
 
+    def tensor_of(self, rank: int, tensor: torch.Tensor) -> torch.Tensor:
+        """Give a rank's tensor, on the CPU; all pass one of the same shape and dtype."""
+        held = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+        dist.broadcast(held.reshape(-1).view(torch.uint8), rank, group=self._own)
+        return held
+
     def leave(self) -> None:
         """End the membership; a model's own groups end with it."""
         dist.destroy_process_group()

@@ -253,7 +253,7 @@ def test_a_port_that_is_taken_is_an_error_that_names_it(config, libbench):
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        code, out, err = libbench("run", config("ranks", runner(port=port)), "--no-speed")
+        code, _, err = libbench("run", config("ranks", runner(port=port)), "--no-speed")
 
     assert code == 2
     assert err.splitlines()[-1] == f"libbench: port {port} of 127.0.0.1 cannot be had: Address already in use"
@@ -319,7 +319,7 @@ def test_data_that_do_not_split_themselves_although_they_should_are_told(config)
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="nccl may work here")
 def test_nccl_without_a_device_is_told_in_one_line(config, libbench):
-    code, out, err = libbench("run", config("ranks", runner(backend="nccl")), "--no-speed")
+    code, out, _ = libbench("run", config("ranks", runner(backend="nccl")), "--no-speed")
 
     assert code == 2
     assert "backend 'nccl' needs 2 CUDA devices, one for each rank, but torch" in " ".join(out.split())
