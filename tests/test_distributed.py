@@ -1,9 +1,13 @@
 """Several ranks as one side: the same as one process, and a finding when one of them fails."""
 
 import os
+import signal
 import socket
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psutil
 import pytest
@@ -16,6 +20,7 @@ from libbench.job import Job
 from libbench.report.text import render, render_result
 from libbench.runners.distributed import Distributed
 
+ROOT = Path(__file__).parent.parent
 NO_SPEED = Plan(speed=False)
 TIMER = "from libbench.settings import Timer\ntimer = L(Timer)(pairs=12, warmup=1, budget=2)\n"
 
@@ -116,7 +121,7 @@ def nothing_left():
     # Every child leads a group of its own; the fork server, which stays, does not.
     family = psutil.Process().children(recursive=True)
     _, alive = psutil.wait_procs([each for each in family if os.getpgid(each.pid) == each.pid], timeout=5)
-    assert alive == []
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
 
 
 @pytest.mark.parametrize(
@@ -348,3 +353,24 @@ def test_no_ranks_are_an_error_in_one_line(config, libbench):
 
     assert code == 2
     assert "nproc must be an int of at least 1, got 0" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_rank_outlives_the_command_that_started_it(config, tmp_path, number):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    body = model(f"open({str(marks)!r} + '/in', 'w').close()\n            time.sleep(600)")
+    file = config("hangs", body + runner())
+    tool = subprocess.Popen([sys.executable, ROOT / "tools" / "run.py", file], stderr=subprocess.PIPE)
+    while not list(marks.iterdir()):
+        assert tool.poll() is None
+        time.sleep(0.05)
+    family = psutil.Process(tool.pid).children(recursive=True)
+
+    tool.send_signal(number)
+    tool.communicate(timeout=60)
+
+    assert tool.returncode == (130 if number == signal.SIGINT else -number)
+    assert len(family) >= 3
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
