@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from libbench.child import ChildDied, ChildLate
+from libbench.child import ChildDied, ChildLate, ChildTooLarge
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
@@ -116,6 +116,9 @@ class Conversation:
             # The stack of what hangs is among the last lines.
             self._far.tell_where()
             raise self._failed("timeout", f"no end after {self._timeout:g} s") from None
+        except ChildTooLarge as large:
+            why = f"its process took {_mega(large.used)}, more than {_mega(large.most)}"
+            raise self._failed("memory", why) from None
         except ChildDied as death:
             raise self._death(death.code) from None
         except (ValueError, TypeError) as error:
@@ -160,6 +163,10 @@ class Conversation:
         return "\n".join(line[:_LONGEST_LINE] for line in lines[-_LAST_LINES:])
 
 
+def _mega(size: int) -> str:
+    return f"{size / 2**20:,.0f} MB"
+
+
 def _oom_kills() -> int:
     """Give how many processes this machine has killed for memory since it started."""
     try:
@@ -184,7 +191,7 @@ def opening(jobs: Sequence[Job], folder: Path, threads: int | None, **more: Any)
     return {"do": "open", "jobs": tickets, "folder": str(folder), "threads": threads, **more}
 
 
-def check_limits(timeout: float, threads: int | None, processes: int) -> None:
+def check_limits(timeout: float, threads: int | None, processes: int, memory: int | None) -> None:
     """Check what every runner that has children takes.
 
     Raises:
@@ -196,3 +203,5 @@ def check_limits(timeout: float, threads: int | None, processes: int) -> None:
         raise ValueError(f"threads must be at least 1, got {threads}")
     if processes < 1:
         raise ValueError(f"processes must be at least 1, got {processes}")
+    if memory is not None and not memory > 0:
+        raise ValueError(f"memory must be above 0 bytes, got {memory}")

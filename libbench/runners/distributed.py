@@ -35,6 +35,7 @@ class Distributed:
         timeout: seconds that a stage of a side may take, above 0; then all ranks and all that they started are killed.
         threads: torch's threads in each rank; None for an equal part of all usable cores but one.
         processes: fresh groups for a timing, at least 1.
+        memory: bytes that each rank and all that it started may take together, as for `Process`; None sets no limit.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Distributed:
         timeout: float = 600.0,
         threads: int | None = None,
         processes: int = 5,
+        memory: int | None = None,
     ) -> None:
         if type(nproc) is not int or nproc < 1:
             raise ValueError(f"nproc must be an int of at least 1, got {nproc!r}")
@@ -54,7 +56,7 @@ class Distributed:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
         if port is not None and (type(port) is not int or not 0 < port < 65536):
             raise ValueError(f"port must be an int from 1 to 65535, or None, got {port!r}")
-        check_limits(timeout, threads, processes)
+        check_limits(timeout, threads, processes, memory)
         self.nproc = nproc
         self.backend = backend
         self.split = split
@@ -62,6 +64,7 @@ class Distributed:
         self.timeout = timeout
         self.threads = threads
         self.processes = processes
+        self.memory = memory
 
     def open(self, *jobs: Job, folder: Path, watch: Watch) -> Session:
         """Start the ranks and give the session with them.
@@ -79,7 +82,7 @@ class Distributed:
                 seat = Seat(rank, self.nproc, self.backend, store.port, self.split, draw, self.timeout)
                 first = opening(jobs, place, self.threads, seat=encode(seat))
                 tell = watch if rank == 0 else _nothing
-                ranks.append(Conversation(Child(serve, place / LOG), first, place, tell, self.timeout))
+                ranks.append(Conversation(Child(serve, place / LOG, self.memory), first, place, tell, self.timeout))
         except BaseException:
             for each in ranks:
                 each.close()
