@@ -135,7 +135,7 @@ def _add_ranks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", help="config file, with a runner that has ranks")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
     parser.add_argument("--seed", type=int, help="seed; by default the config's own")
-    parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage")
+    _add_limits(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
@@ -221,8 +221,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=_duration, metavar="TIME", help="time for so long at most, as 60s or 5m (30s)")
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")
-    parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage of a side")
-    parser.add_argument("--memory", type=_size, metavar="SIZE", help="limit of what a side's process may take")
+    _add_limits(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
 
 
@@ -230,6 +229,11 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, as it comes")
     parser.add_argument("--save", type=Path, metavar="DIR", help="keep outputs, results and configs in an empty folder")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage of a side")
+    parser.add_argument("--memory", type=_size, metavar="SIZE", help="limit of what a side's process may take")
 
 
 def _count(text: str) -> int:
