@@ -122,8 +122,7 @@ def _pictures(found: torch.Tensor, truths: Sequence[torch.Tensor]) -> Sequence[t
     pixels = [truth[..., 0].numel() for truth in truths]
     colours = found.ndim == 2 and all(truth.ndim == 3 and truth.shape[-1] == found.shape[1] for truth in truths)
     if colours and len(found) == sum(pixels):
-        # torch says that these are tensors, but not to a type checker.
-        pieces: Sequence[torch.Tensor] = torch.split(found, pixels)  # type: ignore[no-untyped-call]
+        pieces: Sequence[torch.Tensor] = torch.split(found, pixels)
         return [rows.reshape(truth.shape) for rows, truth in zip(pieces, truths, strict=True)]
     raise ValueError(
         f"pictures must have shape {(len(truths), *shape)}, as the true ones have {tuple(shape)}, or a row for each of "

@@ -77,9 +77,9 @@ class Loss(Evaluator):
                 raise ValueError(f"{name} is the mean of nothing: its counts are 0")
             metrics[name] = fsum(each[0] for each in own) / count
             if self.perplexity:
-                metrics["perplexity" if len(names) == 1 else f"{name}.perplexity"] = float(
-                    torch.tensor(metrics[name], dtype=torch.float64).exp()
-                )
+                loss = torch.tensor(metrics[name], dtype=torch.float64)
+                # Unlike Python's own, this one gives infinity.
+                metrics["perplexity" if len(names) == 1 else f"{name}.perplexity"] = float(loss.exp())
         return metrics
 
 

@@ -19,9 +19,10 @@ class Retrieval(Evaluator):
     """Recall, mean reciprocal rank and nDCG of finding documents by cosine of embeddings: `recall@1`, `mrr`, `ndcg@10`.
 
     `recall@k` is the share of a query's relevant documents that are among the k nearest, `mrr` is 1 / place of its
-    first relevant one, and `ndcg@k` is DCG over that of the best order, where DCG is the sum of gain / log2(1 + place) over
-    the k nearest (Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", 2002); all are
-    means over the queries. A document that is as near as a relevant one comes before it, and so does NaN.
+    first relevant one, and `ndcg@k` is DCG over that of the best order, where DCG is the sum of
+    gain / log2(1 + place) over the k nearest (Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR
+    techniques", 2002). All are means over the queries. A document that is as near as a relevant one comes before it,
+    and so does NaN.
 
     A record is the embedding of a sample, of length 1, in float64. The corpus is given in one of two ways: as samples
     of the same dataset, which the model embeds, too; or as embeddings that are there already, by `corpus`.
