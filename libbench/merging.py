@@ -80,6 +80,8 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "changed": _union,
         "facts": _first,
         "odd_ranks": _union,
+        "disputed": _total,
+        "allowed": _first,
     },
 }
 """By field, what makes one value of the ranks' values. A test holds it against the records."""

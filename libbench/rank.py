@@ -17,13 +17,11 @@ import psutil
 
 from libbench import environment
 from libbench.alignment import Probe, rounds_of
-from libbench.evaluation import merge_records
 from libbench.group import Group, Seat, arrived
 from libbench.interfaces import Batch, Watch
 from libbench.job import Job
 from libbench.measure import Trial, quiet
 from libbench.measured import Measurement
-from libbench.recorded import load_records, save_records
 from libbench.result import Evaluation
 from libbench.settings import Timer
 from libbench.shares import SPLITS
@@ -36,8 +34,6 @@ PROBE = "probe"
 """The folder in a rank's own in which it leaves the outputs of a probe."""
 _TURNS = 8
 """Of a real run, so many batches tell what a rank is fed."""
-RECORDS = "records"
-"""The folder in a rank's own in which it leaves its records."""
 
 
 class RankWorker(Worker):
@@ -63,24 +59,16 @@ class RankWorker(Worker):
         seat = self._group.seat
         return {**super().environment(), "world size": seat.world, "backend": seat.backend, "split": seat.split}
 
-    def keep_records(self) -> str:
-        """Write this rank's records; give the folder."""
-        side = self._sides[0]
-        with side.during("evaluate", announce=False):
-            folder = self._folder / RECORDS
-            save_records(side.records, folder)
-            return str(folder)
-
-    def judge(self, others: Sequence[str]) -> Evaluation:
+    def judge(self, others: Sequence[str], folder: str) -> Evaluation:
         """Give what is known after the last batch; on rank 0 with the metrics of all ranks' records.
 
         Args:
-            others: the folders with the records of the other ranks, in their order.
+            others: the folders of the other ranks whose records count, in their order.
+            folder: where the records of all ranks go.
         """
         side = self._sides[0]
         if self._group.rank == 0:
-            with side.during("evaluate", announce=False):
-                side.records = merge_records([side.records, *(load_records(Path(folder)) for folder in others)])
+            side.join_records([Path(other) for other in others], Path(folder))
         return side.metrics(judge=self._group.rank == 0)
 
     def measure(self, timer: Timer) -> Measurement:

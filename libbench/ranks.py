@@ -19,7 +19,7 @@ from libbench.records import decode
 from libbench.reruns import compare_runs
 from libbench.result import Evaluation, Output, Preparation, SideFailed
 from libbench.settings import Timer
-from libbench.side import first_outputs
+from libbench.side import FILES, first_outputs
 from libbench.tree import load_snapshot, move_snapshot, remove_snapshot
 
 T = TypeVar("T")
@@ -67,14 +67,15 @@ class Ranks:
 
     def metrics(self) -> Evaluation:
         """Let rank 0 judge the records of all."""
-        others: list[str] = []
-        if self._split != "same":
-            others = [str(folder) for folder in self._all(lambda rank: rank.ask({"do": "keep_records"}))][1:]
-        request = {"do": "judge", "with": {"others": others}}
+        count = 1 if self._split == "same" else len(self._ranks)
+        others = [str(self._place(rank)) for rank in range(1, count)]
+        request = {"do": "judge", "with": {"others": others, "folder": str(self._folder)}}
         found = self._all(lambda rank: decode(Evaluation, rank.ask(request)))
         evaluation: Evaluation = merged(found)
         if self._split == "same":
-            evaluation = replace(evaluation, missing=found[0].missing)
+            evaluation = replace(evaluation, missing=found[0].missing, disputed=found[0].disputed)
+        for rank in range(len(self._ranks)):
+            self._take_files(self._place(rank) / FILES)
         return replace(evaluation, odd_ranks=tuple(self._found_odd()))
 
     def rerun(self) -> Rerun:
@@ -134,8 +135,8 @@ class Ranks:
     def _one_after_another(self, turn: Sequence[Output | None]) -> Iterator[Output]:
         """Give the outputs of a turn, rank by rank, but for those that are padding alone."""
         for rank, output in enumerate(turn):
-            if output is not None and (output.own or not output.padding):
-                self._ran[rank].update(output.own)
+            if output is not None and (output.unpadded or not output.padding):
+                self._ran[rank].update(output.unpadded)
                 yield self._moved(rank, output)
 
     def _same(self, turn: Sequence[Output | None]) -> Iterator[Output]:
@@ -159,6 +160,14 @@ class Ranks:
         sides = load_snapshot(self._place(0), kept.number), load_snapshot(self._place(rank), output.number)
         found = compare_runs("", *sides)
         return f"gave other outputs than rank 0 in batch {kept.number}: {found.note}" * (found.verdict == "different")
+
+    def _take_files(self, source: Path) -> None:
+        """Move what an evaluator has written to where it is kept; of files of one name, the first rank's stays."""
+        for path in [each for each in source.rglob("*") if each.is_file()]:
+            target = self._folder / FILES / path.relative_to(source)
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(target)
 
     def _moved(self, rank: int, output: Output) -> Output:
         number, self._count = self._count, self._count + 1

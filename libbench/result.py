@@ -139,7 +139,7 @@ class Output:
     padding: int = 0
 
     @property
-    def own(self) -> tuple[int, ...]:
+    def unpadded(self) -> tuple[int, ...]:
         """The indices without padding."""
         return self.indices[: len(self.indices) - self.padding]
 
@@ -156,6 +156,8 @@ class Evaluation:
         facts: what the compiler had done when all batches were run; None for one that changes nothing.
         odd_ranks: of several ranks, those that did not do what they should, as one that gave other outputs than rank 0
             where all run the same; one sentence for each.
+        disputed: samples that came more than once and got another record then; the first one counts.
+        allowed: by glob of metric name, the difference that the evaluator allows.
     """
 
     metrics: Mapping[str, float] | None
@@ -164,6 +166,8 @@ class Evaluation:
     changed: tuple[str, ...] = ()
     facts: CompileFacts | None = None
     odd_ranks: tuple[str, ...] = ()
+    disputed: int = 0
+    allowed: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,12 @@ def test_metrics_of_ranks_are_those_of_one_process_for_every_uneven_size(tmp_pat
         wanted = alone.metrics().metrics
         for world in RANKS:
             ranks = [side(job, tmp_path, SPLITS[split](rank, world)) for rank in range(world)]
-            records = merge_records([each.records for each, _ in ranks])
+            records = merge_records([each._collected.records for each, _ in ranks])
 
             assert list(records) == list(range(samples))
             assert alone.parts.evaluator.evaluate(records) == wanted
             assert len({len(outputs) for _, outputs in ranks}) == 1
-            assert sorted(i for _, outputs in ranks for each in outputs for i in each.own) == list(range(samples))
+            assert sorted(i for _, outputs in ranks for each in outputs for i in each.unpadded) == list(range(samples))
 
 
 @pytest.mark.parametrize("split", ["batches", "samples"])

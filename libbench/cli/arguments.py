@@ -23,6 +23,7 @@ def parser_of() -> argparse.ArgumentParser:
     _add_run(commands.add_parser("run", help="run one config", description="Metrics and speed of one config."))
     _add_ranks(commands.add_parser("ranks", help="check what each rank reads", description=_RANKS))
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
+    _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
 
@@ -59,6 +60,10 @@ _RANKS = (
 _SWEEP = (
     "Compare many pairs, each a row: those of the flags and their sweeps, or those of a list. Rows are kept as they "
     "are done, and a list that was interrupted is gone on with."
+)
+_EVALUATE = (
+    "Metrics of a saved side from the records in its folder, without its model: by the evaluator of another config, or "
+    "by its own. With --ref, exit code: 0 same, 1 a metric differs, 2 it could not be judged."
 )
 _EXIT_CODES = (
     "Exit code: 0 same; 1 the target failed, or an output or a metric differs; 2 it could not be judged (the "
@@ -148,6 +153,16 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(parser=parser)
+    parser.add_argument("folder", metavar="DIR", help="folder of a saved side")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the evaluator's config")
+    parser.add_argument("--evaluator", metavar="CONFIG", help="config whose evaluator judges; by default its own")
+    parser.add_argument("--ref", metavar="DIR", help="saved side to compare its metrics with")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
