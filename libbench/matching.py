@@ -14,6 +14,7 @@ from libbench.findings import OutputsReport, TruthReport
 from libbench.result import Output, Unlike
 from libbench.settings import Tolerance
 from libbench.snapshots import Key, Snapshots, not_kept
+from libbench.tokens import Rows, TokensComparison, TokensReport
 from libbench.tree import Snapshot, load_snapshot, remove_snapshot
 
 
@@ -48,6 +49,7 @@ class Matcher:
         self._lacking = lacking
         self._limit = limit
         self._comparison = OutputComparison(tolerance)
+        self._tokens = TokensComparison()
         self._samples: Counter[int] = Counter()
         self._seen: Counter[Key] = Counter()
         self._matched = 0
@@ -66,6 +68,8 @@ class Matcher:
         self._met |= self._reference.has(output)
         if isinstance(other, str):
             self._skip(other)
+        elif output.losses and other.number != output.number:
+            self._skip("the same samples stand at another step of the reference's training")
         elif output.number in self._lacking:
             self._skip(not_kept("target", self._limit))
         else:
@@ -75,9 +79,22 @@ class Matcher:
                 known.update(each.inputs.encode())
             sides = self._reference.load(other), load_snapshot(self._folder, output.number)
             self._comparison.add(*sides, output.indices)
+            self._compare_tokens(other, sides, output)
             self._judge(other, sides, output, self._seen[key] - 1)
         if not self._keep:
             remove_snapshot(self._folder, output.number)
+
+    def _compare_tokens(self, reference: Output, sides: tuple[Snapshot, Snapshot], target: Output) -> None:
+        rows = _rows(sides[0]), _rows(sides[1])
+        if reference.generated is None or target.generated is None or len(rows[0]) != len(rows[1]):
+            return
+        told = reference.generated, target.generated
+        prompts = [max(0, len(side[0]) - each.tokens) if side else 0 for side, each in zip(rows, told, strict=True)]
+        self._tokens.add(rows, (prompts[0], prompts[1]), target.indices)
+
+    def tokens(self) -> TokensReport | None:
+        """Give what was found in generated tokens; None where no side generates any."""
+        return self._tokens.report()
 
     def _skip(self, reason: str) -> None:
         self._comparison.skip(reason)
@@ -102,7 +119,10 @@ class Matcher:
 
     def report(self) -> OutputsReport:
         """Give what was found by now."""
-        return self._comparison.report()
+        report, tokens = self._comparison.report(), self._tokens.report()
+        if tokens is None or tokens.first is None:
+            return report
+        return replace(report, reasons=(*report.reasons, tokens.first.text))
 
     def final_report(self) -> OutputsReport:
         """Give what was found when both sides have run to their end: a sample of one side only is a difference."""
@@ -140,3 +160,12 @@ class Matcher:
             only = ours - theirs
             if only:
                 yield f"{only.total()} samples are only in the {name}, the first with index {min(only)}"
+
+
+def _rows(side: Snapshot) -> Rows:
+    """Give the token ids among a side's outputs; none where there are none."""
+    tokens = side.leaves.get("sequences", side.leaves.get("output"))
+    if tokens is None or tokens.ndim != 2 or tokens.is_floating_point() or tokens.is_complex():
+        return ()
+    rows: Rows = tokens.tolist()
+    return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import operator
 import os
 import random
@@ -18,13 +19,14 @@ import torch
 
 from libbench.errors import LibbenchError
 from libbench.findings import Rerun
-from libbench.interfaces import Batch, Evaluator, Event, Watch
+from libbench.interfaces import Batch, Evaluator, Event, Stepping, Watch
 from libbench.job import Job
 from libbench.noise import AGAIN
 from libbench.parts import Parts, build_parts
 from libbench.reruns import compare_runs, repeats, threads
 from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
 from libbench.state import changed, state_of
+from libbench.stepping import evaluation, named_step, steps_of, told_of
 from libbench.tree import fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
@@ -61,12 +63,14 @@ class Side:
         # The first call compiles, for a compiler that works lazily; the second shows what a call does by itself.
         facts = self.compiled.facts
         with self.during("compile" if facts else "evaluate"):
+            self.restart()
             fed = self.fresh(first)
             with _clock(seconds, "first"):
                 outputs = self.call(fed)
             mutated = _changed(first.inputs, fed.inputs)
             before = snapshot(outputs)
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
+            self.restart()
             with _clock(seconds, "second"):
                 outputs = self.call(fed if not mutated else self.fresh(first))
             again = compare_runs(AGAIN, before, snapshot(outputs, copy=False))
@@ -81,7 +85,7 @@ class Side:
             cold=self.compiled.cold,
             parameters=_parameters(self.parts.model),
             samples=_length(getattr(self.parts.data, "dataset", None)),
-            batches=_length(self.parts.data),
+            batches=steps_of(self.parts.workload) or _length(self.parts.data),
             repeats=repeats(again),
             mutated=mutated,
             resident=next(iter(resident.values()), None),
@@ -89,19 +93,21 @@ class Side:
         )
 
     def batches(self) -> Iterator[Output]:
-        total = _length(self.parts.data)
+        total = steps_of(self.parts.workload) or _length(self.parts.data)
         with self.during("evaluate"):
+            self.restart()
             self._state = state_of(self.parts.model)
             self.parts.device.reset_peak()
             self._memory_before = self.parts.device.memory()
-            source = self.data()
-        while True:
+            source = evaluation(self.data, self.parts.workload)
+        for number in itertools.count():
             with self.during("evaluate", announce=False):
                 batch = next(source, None)
                 if batch is None:
+                    self.restart()
                     return
-                output = self._evaluate(batch)
-            self._watch(Event(self.index, "evaluate", batch.number + 1, total))
+                output = self._evaluate(number, batch)
+            self._watch(Event(self.index, "evaluate", number + 1, total))
             yield output
 
     def metrics(self) -> Evaluation:
@@ -129,6 +135,7 @@ class Side:
             note = "not made: for another number of threads, everything would be compiled again"
             return Rerun(setting=setting, verdict="unjudged", note=note)
         with self.during("evaluate"):
+            self.restart()
             fed = self.fresh(self._first)
             with threads(other):
                 taken = snapshot(self.call(fed), copy=False)
@@ -166,6 +173,12 @@ class Side:
             first = batch.epoch if number == 0 else first
             yield replace(batch, indices=indices, number=number, epoch=batch.epoch - first)
 
+    def restart(self) -> None:
+        """Begin again from the first step, where calls are steps; any other call does not depend on those before."""
+        if isinstance(self.parts.workload, Stepping):
+            self.parts.workload.restart()
+            self._seed()
+
     def fresh(self, batch: Batch) -> Batch:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
         copied = map_tensors(torch.clone, batch.inputs)
@@ -180,19 +193,21 @@ class Side:
         self.parts.device.synchronize()
         return outputs
 
-    def _evaluate(self, batch: Batch) -> Output:
+    def _evaluate(self, number: int, batch: Batch) -> Output:
         device, fed = self.parts.device, self.fresh(batch)
         device.reset_peak()
-        outputs = self.call(fed)
+        with named_step(self.parts.workload, number, batch):
+            outputs = self.call(fed)
         for kind, size in device.peak_memory().items():
             self._peak[kind] = max(size, self._peak.get(kind, 0))
         inputs = fingerprint(batch.inputs)
         # Written before the evaluator may change it and before the next call may overwrite it.
         taken = snapshot(outputs, copy=False)
-        save_snapshot(taken, self._folder, batch.number)
+        save_snapshot(taken, self._folder, number)
         if self.parts.evaluator is not None:
             self._process(self.parts.evaluator, batch, outputs)
-        return Output(batch.number, batch.epoch, batch.indices, inputs, taken.nbytes)
+        told = told_of(self.parts.workload)
+        return Output(number, batch.epoch, batch.indices, inputs, taken.nbytes, **told)
 
     def _process(self, evaluator: Evaluator, batch: Batch, outputs: Any) -> None:
         name = type(evaluator).__qualname__

@@ -10,6 +10,32 @@ import torch
 from libbench.tree import fingerprint
 
 
+class Kept:
+    """The parameters and buffers of a module as they are now, to be put back.
+
+    Args:
+        model: every tensor of it is copied once.
+    """
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self._model = model
+        self._tensors = [
+            (table, name, tensor, tensor.detach().clone())
+            for module in model.modules()
+            for table in (module._parameters, module._buffers)
+            for name, tensor in table.items()
+            if tensor is not None
+        ]
+
+    def put_back(self) -> None:
+        """Give the model the very tensors that it had, with the values that they had, and no gradients."""
+        with torch.no_grad():
+            for table, name, tensor, values in self._tensors:
+                table[name] = tensor
+                tensor.copy_(values)
+                tensor.grad = None
+
+
 def state_of(model: Any) -> Mapping[str, str]:
     """Give the fingerprint of every parameter and buffer by name; nothing for a model that is no module.
 

@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from libbench.errors import LibbenchError
+from libbench.interfaces import Stepping
 from libbench.measure import Trial
 from libbench.pool import SIZE, Pool
 from libbench.reruns import compare_runs
@@ -41,7 +42,10 @@ class TimedSide:
             full = takewhile(lambda batch: len(batch.indices) >= len(first.indices), source)
             self._pool = Pool([first, *(batch for _, batch in zip(range(SIZE - 1), full, strict=False))], side.fresh)
             # What it gives before it is worn by timing is what it must give while it is timed.
-            watched = random.Random().sample(range(self._pool.size), min(WATCHED, self._pool.size))
+            # A step gives something else each time, since the steps before it have changed the model.
+            self._steps = isinstance(side.parts.workload, Stepping)
+            size = self._pool.size
+            watched = [] if self._steps else random.Random().sample(range(size), min(WATCHED, size))
             self._expected = {n: snapshot(side.call(side.fresh(self._pool.batch(n)))) for n in watched}
 
     @property
@@ -56,8 +60,8 @@ class TimedSide:
 
     @property
     def alike(self) -> bool:
-        """Whether all inputs are of one form."""
-        return self._pool.alike
+        """Whether all inputs are of one form, and any number of calls leaves the model as it is."""
+        return self._pool.alike and not self._steps
 
     def go_on(self) -> None:
         """Let the next turns follow those of the rounds before, instead of beginning again."""
@@ -65,9 +69,10 @@ class TimedSide:
         self._kept = None
 
     def refresh(self, number: int) -> None:
-        """Give the pool the values of a round."""
+        """Give the pool the values of a round, and let steps begin again, so that every side comes equally far."""
         self._mark[0] = self._side.index
         with self._side.during("measure", announce=False):
+            self._side.restart()
             self._pool.refresh(self._turns + number)
 
     def trial(self, first: int, inner: int, *, keep: bool = False) -> Trial:

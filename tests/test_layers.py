@@ -17,10 +17,10 @@ ROOT = Path(__file__).parent.parent
 FLOORS = (
     "errors tree optional records settings findings",
     "config",
-    "interfaces job result measured judge methods noise pick",
+    "interfaces job result measured judge methods noise pick curves drift causes tokens",
     "worker side timed reruns pool parts measure occupied speed compare plainfiles data child serve state truth "
-    "environment",
-    "diff sweep pair plan checks comparability matching saved snapshots timing remarks trusted truths",
+    "environment stepping",
+    "diff sweep pair plan checks comparability matching saved snapshots timing remarks trusted truths trainings",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )
