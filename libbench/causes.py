@@ -31,10 +31,7 @@ def causes(pairs: Sequence[Pair], parts: int | None, close: Close) -> Iterator[s
         return
     yield from _uneven(pairs, parts)
     if parts == 1:
-        yield (
-            "the losses of step 0 agree, so model, data and loss do; they part with the first update: "
-            "gradient, optimizer or learning rate"
-        )
+        yield "the losses part with the first update: another gradient, optimizer or learning rate"
 
 
 def _scaled(pairs: Sequence[Pair]) -> Iterator[str]:

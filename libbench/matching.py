@@ -57,6 +57,8 @@ class Matcher:
         self._other_inputs = 0
         self._hashes = hashlib.sha256(), hashlib.sha256()
         self._largest = 0
+        self._strayed = False
+        self._steps_samples = 0
 
     def add(self, output: Output) -> None:
         """Compare one batch."""
@@ -67,9 +69,11 @@ class Matcher:
         self._seen[key] += 1
         self._met |= self._reference.has(output)
         if isinstance(other, str):
+            self._strayed = True
             self._skip(other)
-        elif output.losses and other.number != output.number:
-            self._skip("the same samples stand at another step of the reference's training")
+        elif output.losses and not self._at_one_step(other, output):
+            self._other_inputs += other.inputs != output.inputs
+            self._skip("the data of the training were not the same up to this step")
         elif output.number in self._lacking:
             self._skip(not_kept("target", self._limit))
         else:
@@ -78,11 +82,18 @@ class Matcher:
             for known, each in zip(self._hashes, (other, output), strict=True):
                 known.update(each.inputs.encode())
             sides = self._reference.load(other), load_snapshot(self._folder, output.number)
-            self._comparison.add(*sides, output.indices)
+            # What a step gives is not by sample, even where a weight has as many rows as the batch.
+            self._comparison.add(*sides, None if output.losses else output.indices)
+            self._steps_samples += len(output.indices) if output.losses else 0
             self._compare_tokens(other, sides, output)
             self._judge(other, sides, output, self._seen[key] - 1)
         if not self._keep:
             remove_snapshot(self._folder, output.number)
+
+    def _at_one_step(self, reference: Output, target: Output) -> bool:
+        """Tell whether two steps come after the same data; one that does not makes all later ones unlike."""
+        self._strayed |= (reference.number, reference.inputs) != (target.number, target.inputs)
+        return not self._strayed
 
     def _compare_tokens(self, reference: Output, sides: tuple[Snapshot, Snapshot], target: Output) -> None:
         rows = _rows(sides[0]), _rows(sides[1])
@@ -120,6 +131,7 @@ class Matcher:
     def report(self) -> OutputsReport:
         """Give what was found by now."""
         report, tokens = self._comparison.report(), self._tokens.report()
+        report = replace(report, samples=report.samples + self._steps_samples)
         if tokens is None or tokens.first is None:
             return report
         return replace(report, reasons=(*report.reasons, tokens.first.text))

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from libbench.findings import OutputsReport
-from libbench.report import background, compared, costs, judged
+from libbench.report import background, compared, costs, generated, judged, trained
 from libbench.report.headline import LONGEST, headline, pieces, why_different
 from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page
@@ -38,6 +38,8 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     compared.write_config(page, comparison, verbose)
     background.write_comparability(page, comparison)
     page.gap()
+    trained.write_curve(page, comparison, verbose)
+    page.gap()
     compared.write_outputs(page, comparison, verbose)
     judged.write_noise(page, comparison)
     if verbose and comparison.outputs is not None:
@@ -53,6 +55,8 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     if verbose:
         background.write_timing_details(page, comparison)
     costs.write_compiled(page, comparison)
+    page.gap()
+    generated.write_tokens(page, comparison)
     page.gap()
     costs.write_memory(page, comparison)
     page.gap()
@@ -113,7 +117,10 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
         rows = [[name, figure(value, 4)] for name, value in result.metrics.items()]
         page.table((Column("", least=20), Column("", right=True)), rows, heads=False)
         page.gap()
+    trained.write_losses(page, result, verbose)
+    page.gap()
     _write_side_speed(page, result)
+    generated.write_side_tokens(page, result)
     costs.write_side(page, result)
     page.gap()
     if verbose:

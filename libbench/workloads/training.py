@@ -57,7 +57,10 @@ class Training:
         self.steps = steps
         self._loss = loss
         self._make = optimizer
-        self._globs = {"gradients": _listed(gradients), "parameters": _listed(parameters)}
+        self._globs = {
+            "gradients": _listed("gradients", gradients),
+            "parameters": _listed("parameters", parameters),
+        }
         self._model: torch.nn.Module | None = None
         self._kept: Kept | None = None
         self._optimizer: torch.optim.Optimizer | None = None
@@ -197,5 +200,8 @@ def _chosen(model: torch.nn.Module, globs: Sequence[str], what: str) -> dict[str
     return {name: p for name, p in named.items() if any(fnmatchcase(name, glob) for glob in globs)}
 
 
-def _listed(globs: Globs) -> tuple[str, ...]:
-    return (globs,) if isinstance(globs, str) else tuple(globs)
+def _listed(name: str, globs: Globs) -> tuple[str, ...]:
+    listed = (globs,) if isinstance(globs, str) else globs
+    if not isinstance(listed, Sequence) or not all(isinstance(glob, str) for glob in listed):
+        raise TypeError(f"{name} must be a glob of parameter names, or a list of them, got {globs!r}")
+    return tuple(listed)
