@@ -75,6 +75,7 @@ class Side:
                 outputs = self.call(fed if not mutated else self.fresh(first))
             again = compare_runs(AGAIN, before, snapshot(outputs, copy=False))
             del before, outputs  # they are no part of what the model keeps
+            self.restart()
         self.mutates = bool(mutated)
         self._first, self.again = first, again
         resident = _above(self.parts.device.memory(), self._memory_before)
