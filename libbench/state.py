@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,11 +18,10 @@ class Kept:
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
-        self._model = model
-        self._tensors = [
+        self._tensors: list[tuple[dict[str, Any], str, torch.Tensor, torch.Tensor]] = [
             (table, name, tensor, tensor.detach().clone())
             for module in model.modules()
-            for table in (module._parameters, module._buffers)
+            for table in _tables(module)
             for name, tensor in table.items()
             if tensor is not None
         ]
@@ -34,6 +33,10 @@ class Kept:
                 table[name] = tensor
                 tensor.copy_(values)
                 tensor.grad = None
+
+
+def _tables(module: torch.nn.Module) -> Sequence[dict[str, Any]]:
+    return module._parameters, module._buffers
 
 
 def state_of(model: Any) -> Mapping[str, str]:

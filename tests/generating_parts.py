@@ -1,7 +1,17 @@
 """Small models that generate, for the tests."""
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, T5Config, T5ForConditionalGeneration
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from libbench.interfaces import Compiled
+from libbench.result import CompileFacts
 
 SMALL = {"vocab_size": 32, "pad_token_id": 0, "bos_token_id": 0}
 
@@ -43,3 +53,17 @@ class Counter(torch.nn.Module):
                 new[0] += 7
             tokens = torch.cat([tokens, new], dim=1)
         return [" ".join(map(str, row)) for row in tokens.tolist()] if self.texts else tokens
+
+
+class Untouched:
+    """A compiler that compiles the model's forward only, as `torch.compile(model)` does, and so nothing of a loop."""
+
+    def compile(self, model, example, method):
+        from torch._dynamo.utils import counters
+
+        before, compiled = counters["stats"]["unique_graphs"], torch.compile(model, backend="eager")
+
+        def facts():
+            return CompileFacts(graphs=counters["stats"]["unique_graphs"] - before)
+
+        return Compiled(getattr(compiled, method), "torch.compile of the module", facts)

@@ -81,9 +81,7 @@ def test_steps_on_other_data_are_said_so_and_are_not_judged():
     report = compare_curves(reference, target, CLOSE)
 
     assert (report.verdict, report.judged, report.other_data, report.diverges) == ("unjudged", 2, 2, None)
-    assert report.reasons == (
-        "the data were not the same from step 2: samples 20, 21, 22, 23 with other inputs",
-    )
+    assert report.reasons == ("the data were not the same from step 2: samples 20, 21, 22, 23 with other inputs",)
 
 
 def test_a_difference_before_the_data_part_is_still_a_difference():
@@ -202,7 +200,9 @@ def test_losses_that_part_after_the_first_uneven_step_point_to_gradients_average
     report = compare_curves(reference, target, CLOSE)
 
     assert report.diverges == 2
-    assert "the losses part after step 1, the first in which the target's ranks count unevenly (2, 1)" in report.causes[0]
+    assert (
+        "the losses part after step 1, the first in which the target's ranks count unevenly (2, 1)" in report.causes[0]
+    )
 
 
 def test_losses_that_part_with_the_first_update_leave_gradient_optimizer_and_learning_rate():

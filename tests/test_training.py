@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from training_parts import LABELS, Net, Odd, Reordered, Transformer, cross_entropy, job, next_token, training
+from training_parts import LABELS, Net, Odd, Points, Reordered, Transformer, cross_entropy, job, next_token, training
 
 from libbench.compilers.precision import Precision
 from libbench.compilers.torch_compile import TorchCompile
@@ -73,6 +73,23 @@ def test_steps_go_through_the_data_in_as_many_epochs_as_they_need():
     assert result.preparation.batches == 12
 
 
+def test_the_losses_are_those_of_a_loop_written_by_hand():
+    result = run(job(optimizer=OPTIMIZERS["adam"]), NO_SPEED)
+
+    torch.manual_seed(0)
+    net, points, labels = Net().train(), Points().points, torch.tensor(LABELS)
+    optimizer = torch.optim.Adam([p for p in net.parameters() if p.requires_grad], lr=0.01)
+    losses = []
+    for step in range(12):
+        first = step % 5 * 4
+        loss = torch.nn.functional.cross_entropy(net(points[first : first + 4]), labels[first : first + 4])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert [step.loss for step in result.curve.steps] == losses
+
+
 def test_a_loss_of_sum_and_count_is_kept_as_such():
     result = run(job(model=L(Transformer)(), data=TOKENS, loss=next_token, steps=1), NO_SPEED)
 
@@ -112,7 +129,9 @@ def test_data_in_another_order_are_said_before_any_verdict_on_the_loss():
     comparison = diff(job(), job(data=shuffled), NO_SPEED)
 
     assert (comparison.exit_code, comparison.curve.other_data) == (2, 2)
-    assert headline(comparison).startswith("NOT THE SAME DATA: the data were not the same from step 2: the same batches")
+    assert headline(comparison).startswith(
+        "NOT THE SAME DATA: the data were not the same from step 2: the same batches"
+    )
     assert comparison.outputs.batches == 2
     assert "other data from here on" in render(comparison)
 

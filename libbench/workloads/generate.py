@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -37,8 +38,8 @@ class Generate:
             options["max_new_tokens"] = max_new_tokens
         self.method = method
         self.options = options
-        self._streams = False
-        self._clock = _Clock()
+        self._model: torch.nn.Module | None = None
+        self._clock: _Clock | None = None
         self._sequences = 0
 
     @contextmanager
@@ -49,13 +50,13 @@ class Generate:
             return
         before = {module: module.training for module in model.modules()}
         model.eval()
-        self._streams = "streamer" not in self.options and self._takes_streamer(model)
-        hook = None if self._streams else model.register_forward_hook(self._clock.called)
+        self._model = model
         try:
             yield
         finally:
-            if hook is not None:
-                hook.remove()
+            if self._clock is not None:
+                self._clock.remove()
+            self._model = self._clock = None
             for module, training in before.items():
                 module.training = training
 
@@ -66,8 +67,13 @@ class Generate:
     def step(self, call: Callable[..., Any], batch: Batch) -> Any:
         """Give what the method returns for the batch's inputs."""
         # A streamer's first tokens are the prompt.
-        self._clock.start(skip=1 if self._streams else 0)
-        streamer = {"streamer": self._clock} if self._streams else {}
+        if self._clock is None and self._model is not None:
+            # Not in `setup`: a compiler that must not look into the clock has been at work only now.
+            self._clock = _Clock(None if self._takes_streamer(self._model) else self._model)
+        streamer = {}
+        if self._clock is not None:
+            self._clock.start()
+            streamer = self._clock.streamer
         outputs = feed(partial(call, **self.options, **streamer), batch.inputs)
         tokens = token_ids(outputs)
         self._sequences = len(batch.indices) if tokens is None else len(tokens)
@@ -75,11 +81,11 @@ class Generate:
 
     def generated(self) -> Generated | None:
         """Give how fast the tokens of the last call came; None where that was not seen."""
-        return self._clock.generated(self._sequences)
+        return None if self._clock is None else self._clock.generated(self._sequences)
 
     def _takes_streamer(self, model: Any) -> bool:
         method = getattr(model, self.method, None)
-        if method is None or "streamer" not in inspect.signature(method).parameters:
+        if method is None or "streamer" in self.options or "streamer" not in inspect.signature(method).parameters:
             return False
         beams = self.options.get("num_beams") or getattr(getattr(model, "generation_config", None), "num_beams", None)
         return (beams or 1) == 1
@@ -92,31 +98,53 @@ def token_ids(outputs: Any) -> torch.Tensor | None:
 
 
 class _Clock:
-    """Notes when tokens come. It is a streamer, too: `put` gets the prompt, then the tokens one by one."""
+    """Notes when tokens come, as a streamer, whose `put` gets the prompt and then token by token, or by a hook.
 
-    def __init__(self) -> None:
-        self.start(skip=0)
+    Args:
+        model: whose calls are counted by a hook, one for each token; None: it is handed over as a streamer.
+    """
 
-    def start(self, *, skip: int) -> None:
-        self._skip = skip
+    def __init__(self, model: torch.nn.Module | None) -> None:
+        self._hook = None if model is None else model.register_forward_hook(_unseen(self._called))
+        self.streamer = {"streamer": self} if model is None else {}
+        self.put = _unseen(self._put)
+        self.end = _unseen(self._end)
+
+    def start(self) -> None:
+        """Begin a call."""
+        self._prompts = 1 if self.streamer else 0
         self._times: list[float] = []
         self._begin = time.perf_counter()
 
-    def put(self, value: Any) -> None:
-        if self._skip:
-            self._skip -= 1
-            return
-        self._times.append(time.perf_counter())
-
-    def end(self) -> None:
-        pass
-
-    def called(self, module: torch.nn.Module, inputs: Any, outputs: Any) -> None:
-        self._times.append(time.perf_counter())
+    def remove(self) -> None:
+        """Leave the model as it was."""
+        if self._hook is not None:
+            self._hook.remove()
 
     def generated(self, sequences: int) -> Generated | None:
+        """Give how fast the tokens came; None where none was seen."""
         if not self._times:
             return None
         count = len(self._times)
         later = (self._times[-1] - self._times[0]) / (count - 1) if count > 1 else None
         return Generated(count, sequences, self._times[0] - self._begin, later)
+
+    def _put(self, value: Any) -> None:
+        if self._prompts:
+            self._prompts -= 1
+            return
+        self._times.append(time.perf_counter())
+
+    def _end(self) -> None:
+        pass
+
+    def _called(self, module: torch.nn.Module, inputs: Any, outputs: Any) -> None:
+        self._times.append(time.perf_counter())
+
+
+def _unseen(call: Callable[..., None]) -> Callable[..., None]:
+    """Keep torch's compiler, where it is in use, from compiling this anew for every token."""
+    if "torch._dynamo" not in sys.modules:
+        return call
+    hidden: Callable[..., None] = torch.compiler.disable(call)  # type: ignore[no-untyped-call]
+    return hidden

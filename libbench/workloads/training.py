@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatchcase
 from typing import Any
@@ -38,7 +38,7 @@ class Training:
     def __init__(
         self,
         loss: Callable[[Any, Batch], Any],
-        optimizer: Callable[[Iterable[torch.nn.Parameter]], torch.optim.Optimizer],
+        optimizer: Any,
         steps: int,
         gradients: Globs = (),
         parameters: Globs = (),
@@ -63,7 +63,7 @@ class Training:
         }
         self._model: torch.nn.Module | None = None
         self._kept: Kept | None = None
-        self._optimizer: torch.optim.Optimizer | None = None
+        self._optimizer: Any = None
         self._last: tuple[torch.Tensor, Any, int] | None = None
 
     @contextmanager
@@ -108,9 +108,9 @@ class Training:
             TypeError: the loss is neither a scalar tensor nor `(sum, count)`.
             ValueError: it has no gradient, or no parameter got one.
         """
-        model, optimizer = self._held(), self._optimizer
-        if optimizer is None:
+        if self._optimizer is None:
             raise RuntimeError("restart() must come before the first step")
+        model, optimizer = self._held(), self._optimizer
         optimizer.zero_grad(set_to_none=True)
         mean, count = _mean(self._loss(feed(call, batch.inputs), batch))
         if not mean.requires_grad:
