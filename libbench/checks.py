@@ -23,7 +23,7 @@ def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Ch
         worst = next((leaf for leaf in report.leaves if leaf.verdict != "same"), None)
         reasons = report.reasons or (worst.reasons if worst else ())
         found.append(Check("outputs", report.verdict, "; ".join(reasons) or agreed))
-    found.append(_truth(comparison))
+    found += [_curve(comparison), _truth(comparison)]
     found += _timed_outputs(comparison)
     found += _ranks(comparison)
     for metric in comparison.metrics:
@@ -70,6 +70,15 @@ def _ranks(comparison: Comparison) -> Iterator[Check]:
         if result.evaluation is not None and result.evaluation.odd_ranks:
             verdict: Verdict = "unjudged" if side == "reference" else "different"
             yield Check(f"{side} ranks", verdict, "; ".join(result.evaluation.odd_ranks), "all do what they should")
+
+
+def _curve(comparison: Comparison) -> Check | None:
+    """Judge the loss curves; how far they part is the truth's to say where there is one."""
+    curve = comparison.curve
+    if curve is None or (comparison.truth is not None and curve.other_data is None):
+        return None
+    found = "; ".join([*curve.reasons, *curve.causes]) or f"{curve.judged} steps within tolerance"
+    return Check("loss curve", curve.verdict, found, "within tolerance at step 0, and as much again with every step")
 
 
 def _truth(comparison: Comparison) -> Check | None:

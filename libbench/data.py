@@ -53,16 +53,17 @@ class IndexedLoader:
         self._pick = _picker(inputs)
         self._collate = collate or stack
         self._epochs = 0
-        self._place = 0, 1
+        self._place = 0, 1, True
 
-    def part(self, rank: int, world: int) -> IndexedLoader:
+    def part(self, rank: int, world: int, *, pad: bool = True) -> IndexedLoader:
         """Give a loader of one rank's part of each batch: its samples `rank`, `rank + world`, and so on.
 
-        All ranks get batches of the same length; where there are not enough samples, the batch's first one is added,
-        as padding.
+        Args:
+            pad: gives all ranks batches of the same length, by adding the batch's first sample where one is missing.
+                Without, a batch that has not a sample for every rank is an error, while iterating.
         """
         part = copy.copy(self)
-        part._place, part._epochs = (rank, world), 0
+        part._place, part._epochs = (rank, world, pad), 0
         return part
 
     def __len__(self) -> int:
@@ -77,6 +78,8 @@ class IndexedLoader:
         size = len(self.dataset)
         for number, start in enumerate(range(0, size, self.batch_size)):
             indices, padding = part_of(range(start, min(start + self.batch_size, size)), *self._place)
+            if not indices:
+                raise DataError(f"batch {number} has too few samples for {self._place[1]} ranks: {size - start}")
             items = [self._item(index) for index in indices]
             try:
                 inputs = self._collate(items)

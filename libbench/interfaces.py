@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from libbench.curves import Loss
 from libbench.findings import MetricReport, Rerun
 from libbench.job import Job
 from libbench.judge import judge_metrics
 from libbench.measured import Measurement
 from libbench.result import CompileFacts, Evaluation, Output, Preparation, Stage
 from libbench.settings import Timer, Tolerance
+from libbench.tokens import Generated
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,34 @@ class Workload(Protocol):
 
     def step(self, call: Callable[..., Any], batch: Batch) -> Any:
         """Do one call; give the outputs as the model returned them."""
+        ...
+
+
+@runtime_checkable
+class Stepping(Protocol):
+    """What a workload has, besides, whose calls change the model from one to the next, as training does.
+
+    Attributes:
+        steps: calls of an evaluation, at least 1; the data are gone through as often as that takes.
+    """
+
+    steps: int
+
+    def restart(self) -> None:
+        """Put the model back to where the first call of this, which comes before the first step, has found it."""
+        ...
+
+    def loss(self) -> Loss:
+        """Give the loss of the last step."""
+        ...
+
+
+@runtime_checkable
+class Generating(Protocol):
+    """What a workload has, besides, that generates tokens one by one."""
+
+    def generated(self) -> Generated | None:
+        """Give how fast the tokens of the last call came; None where that was not seen."""
         ...
 
 

@@ -14,6 +14,7 @@ from libbench.findings import OutputsReport, TruthReport
 from libbench.result import Output, Unlike
 from libbench.settings import Tolerance
 from libbench.snapshots import Key, Snapshots, not_kept
+from libbench.tokens import Rows, TokensComparison, TokensReport
 from libbench.tree import Snapshot, load_snapshot, remove_snapshot
 
 
@@ -48,13 +49,16 @@ class Matcher:
         self._lacking = lacking
         self._limit = limit
         self._comparison = OutputComparison(tolerance)
+        self._tokens = TokensComparison()
         self._samples: Counter[int] = Counter()
         self._seen: Counter[Key] = Counter()
         self._matched = 0
         self._met = False
-        self._other_inputs = 0
+        self._other_inputs = self._untold = 0
         self._hashes = hashlib.sha256(), hashlib.sha256()
         self._largest = 0
+        self._strayed = False
+        self._steps_samples = 0
 
     def add(self, output: Output) -> None:
         """Compare one batch."""
@@ -65,19 +69,43 @@ class Matcher:
         self._seen[key] += 1
         self._met |= self._reference.has(output)
         if isinstance(other, str):
+            self._strayed = True
             self._skip(other)
+        elif output.losses and not self._at_one_step(other, output):
+            self._skip("the data of the training were not the same up to this step")
         elif output.number in self._lacking:
             self._skip(not_kept("target", self._limit))
         else:
             self._matched += 1
-            self._other_inputs += other.inputs != output.inputs
+            self._untold += len(other.losses) != len(output.losses)
+            self._other_inputs += _other_inputs(other, output)
             for known, each in zip(self._hashes, (other, output), strict=True):
                 known.update(each.inputs.encode())
             sides = self._reference.load(other), load_snapshot(self._folder, output.number)
-            self._comparison.add(*sides, output.indices)
+            # What a step gives is not by sample, even where a weight has as many rows as the batch.
+            self._comparison.add(*sides, None if output.losses else output.indices)
+            self._steps_samples += len(output.indices) if output.losses else 0
+            self._compare_tokens(other, sides, output)
             self._judge(other, sides, output, self._seen[key] - 1)
         if not self._keep:
             remove_snapshot(self._folder, output.number)
+
+    def _at_one_step(self, reference: Output, target: Output) -> bool:
+        """Tell whether two steps come after the same data; one that does not makes all later ones unlike."""
+        self._strayed |= reference.number != target.number or _other_inputs(reference, target)
+        return not self._strayed
+
+    def _compare_tokens(self, reference: Output, sides: tuple[Snapshot, Snapshot], target: Output) -> None:
+        rows = _rows(sides[0]), _rows(sides[1])
+        if reference.generated is None or target.generated is None or len(rows[0]) != len(rows[1]):
+            return
+        told = reference.generated, target.generated
+        prompts = [max(0, len(side[0]) - each.tokens) if side else 0 for side, each in zip(rows, told, strict=True)]
+        self._tokens.add(rows, (prompts[0], prompts[1]), target.indices)
+
+    def tokens(self) -> TokensReport | None:
+        """Give what was found in generated tokens; None where no side generates any."""
+        return self._tokens.report()
 
     def _skip(self, reason: str) -> None:
         self._comparison.skip(reason)
@@ -102,7 +130,11 @@ class Matcher:
 
     def report(self) -> OutputsReport:
         """Give what was found by now."""
-        return self._comparison.report()
+        report, tokens = self._comparison.report(), self._tokens.report()
+        report = replace(report, samples=report.samples + self._steps_samples)
+        if tokens is None or tokens.first is None:
+            return report
+        return replace(report, reasons=(*report.reasons, tokens.first.text))
 
     def final_report(self) -> OutputsReport:
         """Give what was found when both sides have run to their end: a sample of one side only is a difference."""
@@ -111,8 +143,8 @@ class Matcher:
         return replace(report, verdict="different", reasons=report.reasons + one_sided) if one_sided else report
 
     def inputs(self) -> str | None:
-        """Give the fingerprint of all inputs, where both sides had the same; None for other inputs or no batch."""
-        return self._hashes[1].hexdigest() if self._matched and not self._other_inputs else None
+        """Give the fingerprint of all inputs, where both sides had the same; None for other inputs, or none."""
+        return self._hashes[1].hexdigest() if self._matched and not self._other_inputs + self._untold else None
 
     def unlike(self) -> Iterator[Unlike]:
         """Say in what the batches of the two sides differ."""
@@ -140,3 +172,20 @@ class Matcher:
             only = ours - theirs
             if only:
                 yield f"{only.total()} samples are only in the {name}, the first with index {min(only)}"
+
+
+def _rows(side: Snapshot) -> Rows:
+    """Give the token ids among a side's outputs; none where there are none."""
+    tokens = side.leaves.get("sequences", side.leaves.get("output"))
+    if tokens is None or tokens.ndim != 2 or tokens.is_floating_point() or tokens.is_complex():
+        return ()
+    rows: Rows = tokens.tolist()
+    return rows
+
+
+def _other_inputs(reference: Output, target: Output) -> bool:
+    """Tell whether two batches of the same samples are known to hold other inputs.
+
+    The fingerprint of a step is that of each rank's part, so that it says nothing where there are more ranks or fewer.
+    """
+    return reference.inputs != target.inputs and len(reference.losses) == len(target.losses)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from hashlib import sha256
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from libbench.measured import Measurement
-from libbench.result import Evaluation, Preparation
+from libbench.result import Evaluation, Output, Preparation
 
 Record = TypeVar("Record", Preparation, Evaluation)
 Rule = Callable[[Sequence[Any]], Any]
@@ -31,6 +33,25 @@ def merged_measurement(parts: Sequence[Measurement]) -> Measurement:
         strayed = [f"rank {rank}: {text}" for rank, text in enumerate(texts) if text not in ("", "same")]
         kept.append(strayed[0] if strayed else texts[0])
     return replace(parts[0], kept=tuple(kept))
+
+
+def merged_step(outputs: Sequence[Output], by_turns: bool) -> Output:
+    """Give one output of a training step of all ranks: rank 0's snapshot, with the samples and losses of all.
+
+    Args:
+        outputs: one for each rank, in the order of the ranks.
+        by_turns: whether the samples of a batch went to the ranks by turns, and not batch after batch; the samples are
+            given in the order that the data have.
+    """
+    listed = [output.indices for output in outputs]
+    samples = [index for turn in zip_longest(*listed) for index in turn if index is not None]
+    inputs = sha256("".join(output.inputs for output in outputs).encode()).hexdigest()
+    return replace(
+        outputs[0],
+        indices=tuple(samples) if by_turns else tuple(index for indices in listed for index in indices),
+        inputs=inputs if len(outputs) > 1 else outputs[0].inputs,
+        losses=tuple(loss for output in outputs for loss in output.losses),
+    )
 
 
 def _first(values: Sequence[Any]) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from libbench.checks import checks
 from libbench.comparability import changes_between, comparability, speed_differs
+from libbench.drift import curve_of
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Session
 from libbench.job import Job
@@ -27,6 +28,7 @@ from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import null_arm, speedups, speedups_apart
 from libbench.timing import Watch, measurements, one_runner, runner_of, timed_alone
+from libbench.trainings import curves_of, judged_by_curve
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
 from libbench.truths import truth_of
@@ -85,10 +87,13 @@ class Pair:
         matcher = self._matcher(trusted, folder)
         noise = bands(self.comparison.reference)
         for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
-            outputs = within_noise(matcher.report(), noise)
-            self.update(target=result, outputs=outputs, inputs=matcher.inputs(), truth=truth_of(truth, matcher.truth()))
+            curve = curves_of(self.comparison.reference, result, self._tolerance)
+            outputs = judged_by_curve(within_noise(matcher.report(), noise), curve)
+            also = {"truth": truth_of(truth, matcher.truth()), "curve": curve, "tokens": matcher.tokens()}
+            self.update(target=result, outputs=outputs, inputs=matcher.inputs(), **also)
         if not self.comparison.target.failure:
-            self.update(outputs=within_noise(matcher.final_report(), noise))
+            final = within_noise(matcher.final_report(), noise)
+            self.update(outputs=judged_by_curve(final, self.comparison.curve))
         results = self.comparison.reference, self.comparison.target
         folders = trusted.outputs.folder, target.outputs if isinstance(target, SavedSide) else folder
         metrics, said = judged(self._jobs, results, folders, self._tolerance)
@@ -196,7 +201,7 @@ def stages(
         yield from job.stages(take)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    result = Result(job.record())
+    result, outputs = Result(job.record()), list[Output]()
     (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
     try:
         with closing(runner_of(job).open(job, folder=folder, watch=watch)) as session:
@@ -204,12 +209,19 @@ def stages(
             yield result
             for output in session.batches():
                 take(output)
-            result = replace(result, evaluation=session.metrics())
+                outputs.append(output)
+            result = replace(_with_calls(result, outputs), evaluation=session.metrics())
             yield result
             if rerun:
                 yield replace(result, reruns=(_rerun(session),))
     except SideFailed as error:
-        yield replace(result, failure=error.failure)
+        yield replace(_with_calls(result, outputs), failure=error.failure)
+
+
+def _with_calls(result: Result, outputs: Sequence[Output]) -> Result:
+    """Give the result with what the calls have told of themselves: losses, and how fast tokens came."""
+    generated = tuple(output.generated for output in outputs if output.generated is not None)
+    return replace(result, curve=curve_of(outputs), generated=generated)
 
 
 def _rerun(session: Session) -> Rerun:

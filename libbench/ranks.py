@@ -14,7 +14,7 @@ from libbench.conversation import Conversation
 from libbench.findings import Rerun
 from libbench.group import Split
 from libbench.measured import Measurement
-from libbench.merging import merged, merged_measurement
+from libbench.merging import merged, merged_measurement, merged_step
 from libbench.records import decode
 from libbench.reruns import compare_runs
 from libbench.result import Evaluation, Output, Preparation, SideFailed
@@ -133,7 +133,13 @@ class Ranks:
         return SideFailed(replace(failure, message=f"rank {rank}: {failure.message}"), known[rank].side)
 
     def _one_after_another(self, turn: Sequence[Output | None]) -> Iterator[Output]:
-        """Give the outputs of a turn, rank by rank, but for those that are padding alone."""
+        """Give the outputs of a turn, rank by rank, but for those that are padding alone; a training's step is one."""
+        steps = [output for output in turn if output is not None and output.losses]
+        if steps:
+            yield self._moved(0, merged_step(steps, by_turns=self._split == "samples"))
+            for rank, step in enumerate(steps[1:], start=1):
+                remove_snapshot(self._place(rank), step.number)
+            return
         for rank, output in enumerate(turn):
             if output is not None and (output.unpadded or not output.padding):
                 self._ran[rank].update(output.unpadded)

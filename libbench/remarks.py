@@ -31,6 +31,8 @@ def timing_remarks(comparison: Comparison) -> Iterator[str]:
     sides = comparison.reference, comparison.target
     if measurements and any(side.preparation and side.preparation.batches == 1 for side in sides):
         yield "there is one batch only, so that a side that answers from memory would not be seen"
+    if measurements and comparison.reference.curve is not None:
+        yield "a call is a training step: in every round both sides train on from the first step, equally many steps"
     if any(m.together and not m.null for m in measurements):
         yield "no second copy of the reference could be built beside the two: the machine's own noise is not known"
 

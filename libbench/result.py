@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from libbench.config import Change
+from libbench.curves import Curve, CurveReport, Loss
 from libbench.errors import MissingPackageError, UnavailableError
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.measured import Measurement, NullArm, Speedup, Timing
 from libbench.settings import Timer, Tolerance
+from libbench.tokens import Generated, TokensReport
 
 RESULT_SCHEMA = "libbench.result"
 SCHEMA_VERSION = 1
@@ -129,6 +131,8 @@ class Output:
         inputs: fingerprint of the inputs, as the data gave them.
         nbytes: size of the snapshot.
         padding: as in the `Batch`; where all samples are padding, there is no snapshot.
+        losses: of a training step, one for each rank; `number` then counts the steps over all epochs.
+        generated: how fast the tokens came, of a call that generates.
     """
 
     number: int
@@ -142,6 +146,9 @@ class Output:
     def unpadded(self) -> tuple[int, ...]:
         """The indices without padding."""
         return self.indices[: len(self.indices) - self.padding]
+
+    losses: tuple[Loss, ...] = ()
+    generated: Generated | None = None
 
 
 @dataclass(frozen=True)
@@ -190,6 +197,8 @@ class Result:
         timings: of a side that was timed by itself, each process's timing by clock.
         saved: the folder that it was read from; None for a side that ran now.
         reruns: the first call against others with another legal choice; of a reference only.
+        curve: the losses of a training; None for what does not train.
+        generated: of a side that generates tokens, how fast they came, one for each batch.
     """
 
     job: JobRecord
@@ -200,6 +209,8 @@ class Result:
     failure: Failure | None = None
     reruns: tuple[Rerun, ...] = ()
     saved: str | None = None
+    curve: Curve | None = None
+    generated: tuple[Generated, ...] = ()
 
     @property
     def metrics(self) -> Mapping[str, float] | None:
@@ -253,6 +264,8 @@ class Comparison:
         seconds: what the comparison took.
         complete: False while it runs, and for one that was interrupted.
         seeds: the same question at further seeds, without speed.
+        curve: both loss curves, step by step; None unless both sides train.
+        tokens: the generated tokens of both sides; None unless both generate.
     """
 
     reference: Result
@@ -274,6 +287,8 @@ class Comparison:
     truth: TruthReport | None = None
     truth_side: Result | None = None
     seeds: tuple[Comparison, ...] = ()
+    curve: CurveReport | None = None
+    tokens: TokensReport | None = None
 
     @property
     def exit_code(self) -> int:

@@ -118,7 +118,7 @@ class SavedSide:
     def stages(self, take: Callable[[Output], Any]) -> Iterator[Result]:
         """Give its result and its batches as a side that runs does."""
         result = replace(self.result, job=self.record())
-        yield replace(result, evaluation=None, failure=None, timings=())
+        yield replace(result, evaluation=None, failure=None, timings=(), curve=None, generated=())
         for each in self.batches:
             take(each.output)
         yield result

@@ -18,12 +18,16 @@ class Everything:
     rank: int = 0
     world: int = 1
 
-    def of(self, data: Iterable[Any]) -> Iterable[Any]:
-        """Give the data as this rank goes through them."""
+    def of(self, data: Iterable[Any], pad: bool = True) -> Iterable[Any]:
+        """Give the data as this rank goes through them; `pad` as for `turns`."""
         return data
 
-    def turns(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Give what this rank runs, one batch in each turn; all ranks have as many turns."""
+    def turns(self, batches: Iterator[Batch], pad: bool = True) -> Iterator[Batch]:
+        """Give what this rank runs, one batch in each turn; all ranks have as many turns.
+
+        Args:
+            pad: what is done where there is not enough for all ranks: True repeats something, False leaves it out.
+        """
         return batches
 
     def full(self, batches: Iterator[Batch], most: int) -> list[Batch]:
@@ -40,17 +44,15 @@ class Batches(Everything):
     wants every rank. All samples of such a batch are padding.
     """
 
-    def turns(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+    def turns(self, batches: Iterator[Batch], pad: bool = True) -> Iterator[Batch]:
         """Give every batch that is this rank's."""
-        spare, count = None, 0
-        for count, batch in enumerate(batches, start=1):
-            mine = (count - 1) % self.world == self.rank
-            if mine or spare is None:
-                spare = batch
-            if mine:
-                yield batch
-        if spare is not None and 0 < count % self.world <= self.rank:
-            yield replace(spare, number=count, padding=len(spare.indices))
+        spare = None
+        while turn := list(islice(batches, self.world)):
+            if len(turn) < self.world and not pad:
+                return
+            spare = turn[self.rank] if self.rank < len(turn) else spare or turn[0]
+            mine = self.rank < len(turn)
+            yield spare if mine else replace(spare, number=turn[-1].number + 1, padding=len(spare.indices))
 
     def full(self, batches: Iterator[Batch], most: int) -> list[Batch]:
         """Give this rank's full batches; where it has fewer than another, it begins again."""
@@ -66,28 +68,32 @@ class Samples(Everything):
     on top, as padding.
     """
 
-    def of(self, data: Iterable[Any]) -> Iterable[Any]:
+    def of(self, data: Iterable[Any], pad: bool = True) -> Iterable[Any]:
         """Give what the data make of this rank's part.
 
         Raises:
             LibbenchError: they have no `part(rank, world)`.
         """
-        part: Callable[[int, int], Iterable[Any]] | None = getattr(data, "part", None)
+        part: Callable[..., Iterable[Any]] | None = getattr(data, "part", None)
         if part is None:
             kind = type(data).__qualname__
             raise LibbenchError(
                 f"split='samples' needs data with part(rank, world), as libbench.data.IndexedLoader has it, "
                 f"got a {kind}; split='batches' takes any data"
             )
-        return part(self.rank, self.world)
+        return part(self.rank, self.world, pad=pad)
 
 
 SPLITS: Mapping[str, type[Everything]] = {"batches": Batches, "samples": Samples, "same": Everything, "own": Everything}
 """How the data are split, by the name that `Distributed` has for it."""
 
 
-def part_of(indices: range | tuple[int, ...], rank: int, world: int) -> tuple[tuple[int, ...], int]:
-    """Give a rank's part of a batch, of the same length on every rank, and how many of its last samples are padding."""
+def part_of(indices: range | tuple[int, ...], rank: int, world: int, pad: bool = True) -> tuple[tuple[int, ...], int]:
+    """Give a rank's part of a batch, and how many of its last samples are padding.
+
+    Args:
+        pad: makes it as long on every rank; without, a part may have one sample less than another.
+    """
     part, length = tuple(indices[rank::world]), -(-len(indices) // world)
-    padding = length - len(part)
+    padding = length - len(part) if pad else 0
     return part + tuple(indices[:padding]), padding

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import operator
 import os
 import random
@@ -20,7 +21,7 @@ from libbench.errors import LibbenchError
 from libbench.evaluation import Collected, drop_empty, evaluate, give_folder, process
 from libbench.findings import Rerun
 from libbench.group import whole
-from libbench.interfaces import Batch, Event, Watch
+from libbench.interfaces import Batch, Event, Stepping, Watch
 from libbench.job import Job
 from libbench.noise import AGAIN
 from libbench.parts import Parts, build_parts
@@ -29,6 +30,7 @@ from libbench.reruns import compare_runs, repeats, threads
 from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
 from libbench.shares import Everything
 from libbench.state import changed, modes_put_back, state_of
+from libbench.stepping import evaluation, named_step, steps_of, told_of
 from libbench.tree import fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
@@ -78,16 +80,19 @@ class Side:
         # The first call compiles, for a compiler that works lazily; the second shows what a call does by itself.
         facts = self.compiled.facts
         with self.during("compile" if facts else "evaluate"):
+            self.restart()
             fed = self.fresh(first)
             with _clock(seconds, "first"):
                 outputs = self.call(fed)
             mutated = _changed(first.inputs, fed.inputs)
             before = snapshot(outputs)
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
+            self.restart()
             with _clock(seconds, "second"):
                 outputs = self.call(fed if not mutated else self.fresh(first))
             again = compare_runs(AGAIN, before, snapshot(outputs, copy=False))
             del before, outputs  # they are no part of what the model keeps
+            self.restart()
         self.mutates = bool(mutated)
         self._first, self.again = first, again
         resident = _above(self.parts.device.memory(), self._memory_before)
@@ -98,7 +103,7 @@ class Side:
             cold=self.compiled.cold,
             parameters=_parameters(self.parts.model),
             samples=_length(getattr(self.parts.data, "dataset", None)),
-            batches=_length(self.parts.data),
+            batches=steps_of(self.parts.workload) or _length(self.parts.data),
             repeats=repeats(again),
             mutated=mutated,
             resident=next(iter(resident.values()), None),
@@ -106,22 +111,24 @@ class Side:
         )
 
     def batches(self) -> Iterator[Output]:
-        total = _length(self.parts.data)
+        total = steps_of(self.parts.workload) or _length(self.parts.data)
         with self.during("evaluate"):
+            self.restart()
             self._state = state_of(self.parts.model)
             self.parts.device.reset_peak()
             self._memory_before = self.parts.device.memory()
-            source = self.data()
+            source = evaluation(self.data, self.parts.workload)
             if self.parts.evaluator is not None:
                 give_folder(self.parts.evaluator, self._folder / FILES)
                 self._written = self._life.enter_context(closing(RecordWriter(self._folder)))
-        while True:
+        for number in itertools.count():
             with self.during("evaluate", announce=False):
                 batch = next(source, None)
                 if batch is None:
+                    self.restart()
                     return
-                output = self._evaluate(batch)
-            self._watch(Event(self.index, "evaluate", batch.number + 1, total))
+                output = self._evaluate(number, batch)
+            self._watch(Event(self.index, "evaluate", number + 1, total))
             yield output
 
     def metrics(self, *, judge: bool = True) -> Evaluation:
@@ -176,6 +183,7 @@ class Side:
             note = "not made: for another number of threads, everything would be compiled again"
             return Rerun(setting=setting, verdict="unjudged", note=note)
         with self.during("evaluate"):
+            self.restart()
             fed = self.fresh(self._first)
             with threads(other):
                 taken = snapshot(self.call(fed), copy=False)
@@ -201,7 +209,9 @@ class Side:
 
     def data(self) -> Iterator[Batch]:
         """Give the batches that this side runs."""
-        return self._share.turns(self._batches(self._share.of(self.parts.data)))
+        # A step of a training on padding would train on some samples twice.
+        pad = not isinstance(self.parts.workload, Stepping)
+        return self._share.turns(self._batches(self._share.of(self.parts.data, pad)), pad)
 
     def full(self, most: int) -> list[Batch]:
         """Give the full batches among the first of them, from one to so many."""
@@ -224,6 +234,12 @@ class Side:
             first = batch.epoch if number == 0 else first
             yield replace(batch, indices=indices, number=number, epoch=batch.epoch - first)
 
+    def restart(self) -> None:
+        """Begin again from the first step, where calls are steps; any other call does not depend on those before."""
+        if isinstance(self.parts.workload, Stepping):
+            self.parts.workload.restart()
+            self._seed()
+
     def fresh(self, batch: Batch) -> Batch:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
         copied = map_tensors(torch.clone, batch.inputs)
@@ -238,18 +254,19 @@ class Side:
         self.parts.device.synchronize()
         return whole(outputs)
 
-    def _evaluate(self, batch: Batch) -> Output:
+    def _evaluate(self, number: int, batch: Batch) -> Output:
         device, fed = self.parts.device, self.fresh(batch)
         device.reset_peak()
-        outputs = self.call(fed)
+        with named_step(self.parts.workload, number, batch):
+            outputs = self.call(fed)
         for kind, size in device.peak_memory().items():
             self._peak[kind] = max(size, self._peak.get(kind, 0))
         inputs = fingerprint(batch.inputs)
         if batch.padding and batch.padding == len(batch.indices):
-            return Output(batch.number, batch.epoch, batch.indices, inputs, 0, batch.padding)
+            return Output(number, batch.epoch, batch.indices, inputs, 0, padding=batch.padding)
         # Written before the evaluator may change it and before the next call may overwrite it.
         taken = snapshot(outputs, copy=False)
-        save_snapshot(taken, self._folder, batch.number)
+        save_snapshot(taken, self._folder, number)
         if self.parts.evaluator is not None:
             with modes_put_back(self.parts.model):
                 found = process(self.parts.evaluator, batch, outputs)
@@ -258,7 +275,8 @@ class Side:
             self._written.add(records)
             self._collected.add(records)
             self._samples.update(unpadded)
-        return Output(batch.number, batch.epoch, batch.indices, inputs, taken.nbytes, batch.padding)
+        told = told_of(self.parts.workload)
+        return Output(number, batch.epoch, batch.indices, inputs, taken.nbytes, padding=batch.padding, **told)
 
     def _seed(self) -> None:
         seed = self.job.seed

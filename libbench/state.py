@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,35 @@ import numpy as np
 import torch
 
 from libbench.tree import fingerprint
+
+
+class Kept:
+    """The parameters and buffers of a module as they are now, to be put back.
+
+    Args:
+        model: every tensor of it is copied once.
+    """
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self._tensors: list[tuple[dict[str, Any], str, torch.Tensor, torch.Tensor]] = [
+            (table, name, tensor, tensor.detach().clone())
+            for module in model.modules()
+            for table in _tables(module)
+            for name, tensor in table.items()
+            if tensor is not None
+        ]
+
+    def put_back(self) -> None:
+        """Give the model the very tensors that it had, with the values that they had, and no gradients."""
+        with torch.no_grad():
+            for table, name, tensor, values in self._tensors:
+                table[name] = tensor
+                tensor.copy_(values)
+                tensor.grad = None
+
+
+def _tables(module: torch.nn.Module) -> Sequence[dict[str, Any]]:
+    return module._parameters, module._buffers
 
 
 def state_of(model: Any) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from libbench.errors import LibbenchError
 from libbench.group import whole
+from libbench.interfaces import Stepping
 from libbench.measure import Trial
 from libbench.pool import SIZE, Pool
 from libbench.reruns import compare_runs
@@ -40,7 +41,10 @@ class TimedSide:
         with side.during("measure"):
             self._pool = Pool(side.full(SIZE), side.fresh)
             # What it gives before it is worn by timing is what it must give while it is timed.
-            watched = rng.sample(range(self._pool.size), min(WATCHED, self._pool.size))
+            # A step gives something else each time, since the steps before it have changed the model.
+            self._steps = isinstance(side.parts.workload, Stepping)
+            size = self._pool.size
+            watched = [] if self._steps else rng.sample(range(size), min(WATCHED, size))
             self._expected = {n: snapshot(side.call(side.fresh(self._pool.batch(n)))) for n in watched}
 
     @property
@@ -55,8 +59,8 @@ class TimedSide:
 
     @property
     def alike(self) -> bool:
-        """Whether all inputs are of one form."""
-        return self._pool.alike
+        """Whether all inputs are of one form, and any number of calls leaves the model as it is."""
+        return self._pool.alike and not self._steps
 
     def go_on(self) -> None:
         """Let the next turns follow those of the rounds before, instead of beginning again."""
@@ -64,9 +68,10 @@ class TimedSide:
         self._kept = None
 
     def refresh(self, number: int) -> None:
-        """Give the pool the values of a round."""
+        """Give the pool the values of a round, and let steps begin again, so that every side comes equally far."""
         self._mark[0] = self._side.index
         with self._side.during("measure", announce=False):
+            self._side.restart()
             self._pool.refresh(self._turns + number)
 
     def trial(self, first: int, inner: int, *, keep: bool = False) -> Trial:

@@ -7,6 +7,7 @@ from libbench.measured import Speedup, SpeedVerdict
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
 from libbench.result import SIDES, Check, Comparison, Failure, Result
 from libbench.rows import BROKEN
+from libbench.trainings import LOSS
 from libbench.truths import but_for_values
 
 Piece = tuple[str, Tone]
@@ -87,6 +88,7 @@ def findings(comparison: Comparison) -> list[Piece]:
     found: list[Piece] = []
     if outputs is not None and (outputs.batches or (outputs.skipped and not metrics)):
         found += _truth(comparison.truth, outputs, comparison) if comparison.truth else [_outputs(outputs, comparison)]
+    found = _with_curve(found, comparison)
     found += [_timed(name, each) for name in SIDES if (each := check(comparison, f"{name} timed outputs"))]
     found += [_ranks(name, each) for name in SIDES if (each := check(comparison, f"{name} ranks"))]
     differ = [metric for metric in metrics if metric.verdict == "different"]
@@ -99,7 +101,23 @@ def findings(comparison: Comparison) -> list[Piece]:
         found.append((f"SAME METRICS ({_not_compared(outputs)})", "good"))
     elif metrics and found[0][1] != "good":
         found.append(("metrics within tolerance", "good"))
-    return sorted(found, key=lambda piece: _WEIGHT[piece[1]])
+    found.sort(key=lambda piece: _WEIGHT[piece[1]])
+    if comparison.curve is not None and comparison.curve.other_data is not None:
+        # Losses on other data are those of unlike things: it is said before any verdict on them.
+        found.insert(0, (f"NOT THE SAME DATA: {cut(comparison.curve.reasons[0], LONGEST)}", "warn"))
+    return found
+
+
+def _with_curve(found: list[Piece], comparison: Comparison) -> list[Piece]:
+    """Put where the losses part in the place of what their values alone would say."""
+    failed = check(comparison, "loss curve")
+    curve, outputs = comparison.curve, comparison.outputs
+    if failed is None or failed.verdict != "different" or curve is None or outputs is None:
+        return found
+    others = [leaf for leaf in outputs.leaves if leaf.verdict == "different" and leaf.path != LOSS]
+    why = "; ".join([*curve.reasons, *curve.causes[:1]])
+    piece: Piece = (f"DIFFERENT LOSSES: {cut(why, LONGEST)}", "bad")
+    return [piece, *(found if others or outputs.reasons else [])]
 
 
 def _timed(name: str, failed: Check) -> Piece:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from libbench.findings import OutputsReport
-from libbench.report import background, compared, costs, judged
+from libbench.report import background, compared, costs, generated, judged, trained
 from libbench.report.headline import LONGEST, Piece, headline, pieces, why_different
 from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page
@@ -48,6 +48,8 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     compared.write_config(page, comparison, verbose)
     background.write_comparability(page, comparison)
     page.gap()
+    trained.write_curve(page, comparison, verbose)
+    page.gap()
     compared.write_outputs(page, comparison, verbose)
     judged.write_noise(page, comparison)
     if verbose and comparison.outputs is not None:
@@ -63,6 +65,8 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     if verbose:
         background.write_timing_details(page, comparison)
     costs.write_compiled(page, comparison)
+    page.gap()
+    generated.write_tokens(page, comparison)
     page.gap()
     costs.write_memory(page, comparison)
     page.gap()
@@ -121,7 +125,10 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
     _write_own_metrics(page, result)
     for odd in result.evaluation.odd_ranks if result.evaluation else ():
         page.entry("ranks", odd, "warn")
+    trained.write_losses(page, result, verbose)
+    page.gap()
     _write_side_speed(page, result)
+    generated.write_side_tokens(page, result)
     costs.write_side(page, result)
     page.gap()
     if verbose:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from libbench.config import LazyConfig, instantiate
+from libbench.diff import Plan, diff
+from libbench.job import Job
 
 pytest.importorskip("sklearn")
 
@@ -83,6 +85,21 @@ def test_bfloat16_with_a_tolerance_for_it_is_the_same(comparisons):
     assert set(verdicts(comparison).values()) == {"same"}
     assert comparison.outputs.leaves[0].max_abs.value > 0.01
     assert comparison.exit_code == 0
+
+
+def test_the_network_learns_and_a_compiled_training_has_the_same_losses():
+    jobs = [
+        Job.load(PROJECT / "configs" / f"{name}.py", ["workload.steps=100", *changes])
+        for name, changes in (("training", []), ("training_inductor", ["compiler.backend=aot_eager"]))
+    ]
+
+    comparison = diff(*jobs, Plan(speed=False))
+
+    losses = [step.loss for step in comparison.target.curve.steps]
+    assert (comparison.curve.verdict, comparison.curve.judged, comparison.exit_code) == ("same", 100, 0)
+    assert comparison.target.curve.steps[-1].epoch == 4
+    assert losses[-1] < 0.6 * losses[0]
+    assert comparison.target.evaluation.facts.graphs >= 1
 
 
 def test_narrow_differs_in_channels_outputs_and_accuracy(comparisons):
