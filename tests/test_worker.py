@@ -201,16 +201,26 @@ def test_a_sample_that_comes_again_with_another_record_is_counted_and_one_withou
     assert (found.metrics["records"], found.missing, found.disputed) == (3, 1, 1)
 
 
-def test_an_evaluator_that_changes_the_outputs_fails_by_name(worker):
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda outputs: outputs.numpy().fill(0), "Scales changed the tensor at output in place"),
+        (
+            lambda outputs: outputs.mul_(2),
+            r"Inplace update to inference tensor .*Scales.process, batch 0, indices 0, 1",
+        ),
+    ],
+)
+def test_an_evaluator_that_changes_the_outputs_fails_by_name(worker, change, says):
     class Scales(Keeps):
         def process(self, batch, outputs):
-            outputs.mul_(2)
+            change(outputs)
             return {}
 
     work = worker(model=L(torch.nn.Linear)(in_features=4, out_features=2), evaluator=L(Scales)())
     work.prepare()
 
-    with pytest.raises(SideFailed, match="Scales changed the tensor at output in place"):
+    with pytest.raises(SideFailed, match=says):
         list(work.batches())
 
 
