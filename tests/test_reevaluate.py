@@ -6,6 +6,7 @@ import pytest
 
 from libbench.diff import Plan, diff, run
 from libbench.job import Job
+from libbench.recordfiles import load_records
 from libbench.report.json import from_json, result_from_json
 
 MODEL = """
@@ -146,3 +147,29 @@ def test_what_an_evaluator_fails_to_say_of_the_records_is_a_note(config):
 
     assert [metric.verdict for metric in comparison.metrics] == ["same"]
     assert comparison.notes == ("Failing.compare_records failed: ZeroDivisionError: division by zero",)
+
+
+FILMS = (
+    MODEL
+    + """
+class Films(Accuracy):
+    def process(self, batch, outputs):
+        if batch.number == 0:
+            (self.folder / "first.txt").write_text(str(batch.indices))
+        return super().process(batch, outputs)
+    def evaluate(self, records):
+        (self.folder / "film.txt").write_text(" ".join(map(str, records)))
+        return super().evaluate(records)
+evaluator = L(Films)(labels=L(labels)())
+"""
+)
+
+
+def test_what_an_evaluator_writes_and_its_records_are_kept_with_each_side(saved, config, tmp_path):
+    alone = saved("a", FILMS)
+    diff(config("b", FILMS), config("c", FILMS), Plan(speed=False, save=tmp_path / "both"))
+
+    for folder in (alone / "outputs", tmp_path / "both" / "reference", tmp_path / "both" / "target"):
+        assert (folder / "files" / "first.txt").read_text() == "(0, 1, 2, 3)"
+        assert (folder / "files" / "film.txt").read_text() == "0 1 2 3 4 5 6 7 8 9"
+        assert list(load_records(folder)) == list(range(10))

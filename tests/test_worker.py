@@ -207,7 +207,7 @@ def test_a_sample_that_comes_again_with_another_record_is_counted_and_one_withou
         (lambda outputs: outputs.numpy().fill(0), "Scales changed the tensor at output in place"),
         (
             lambda outputs: outputs.mul_(2),
-            r"Inplace update to inference tensor .*Scales.process, batch 0, indices 0, 1",
+            r"Inplace update to inference .*Scales.process, batch 0, indices 0, 1",
         ),
     ],
 )
