@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from libbench.errors import LibbenchError
-from libbench.evaluation import Collected, drop_empty, evaluate, give_folder, process
+from libbench.evaluation import Collected, drop_empty, evaluate, give_folder, noted, process
 from libbench.findings import Rerun
 from libbench.interfaces import Batch, Event, Watch
 from libbench.job import Job
@@ -44,7 +44,7 @@ class Side:
         self._watch = watch
         self._life = life
         self.parts: Parts
-        self._collected = Collected()
+        self.collected = Collected()
         self._samples: set[int] = set()
         self._memory_before: Mapping[str, int] = {}
         self._peak: dict[str, int] = {}
@@ -119,7 +119,7 @@ class Side:
             found = Evaluation(None, _above(self._peak, self._memory_before), changed=now, facts=done)
             if evaluator is None:
                 return found
-            records = self._collected.records
+            records = self.collected.records
             with modes_put_back(self.parts.model):
                 metrics = evaluate(evaluator, records)
             drop_empty(self._folder / FILES)
@@ -127,7 +127,7 @@ class Side:
                 found,
                 metrics=metrics,
                 missing=len(self._samples - records.keys()),
-                disputed=len(self._collected.disputed),
+                disputed=len(self.collected.disputed),
                 allowed={str(glob): float(value) for glob, value in getattr(evaluator, "tolerances", {}).items()},
             )
 
@@ -207,8 +207,9 @@ class Side:
         if self.parts.evaluator is not None:
             with modes_put_back(self.parts.model):
                 records = process(self.parts.evaluator, batch, outputs)
-            self._written.add(records)
-            self._collected.add(records)
+            with noted(f"what {type(self.parts.evaluator).__qualname__}.process gave"):
+                self._written.add(records)
+            self.collected.add(records)
             self._samples.update(batch.indices)
         return Output(batch.number, batch.epoch, batch.indices, inputs, taken.nbytes)
 

@@ -201,6 +201,18 @@ def test_a_sample_that_comes_again_with_another_record_is_counted_and_one_withou
     assert (found.metrics["records"], found.missing, found.disputed) == (3, 1, 1)
 
 
+def test_a_record_that_cannot_be_kept_names_the_evaluator_and_the_sample(worker):
+    class Sets(Keeps):
+        def process(self, batch, outputs):
+            return {index: {1, 2} for index in batch.indices}
+
+    work = worker(evaluator=L(Sets)())
+    work.prepare()
+
+    with pytest.raises(SideFailed, match=r"the record of sample 0 cannot be kept: a set .*Sets.process gave"):
+        list(work.batches())
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
