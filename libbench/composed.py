@@ -30,7 +30,7 @@ class Composed(Evaluator):
         if not evaluators:
             raise ValueError(f"{kind} must have an evaluator, as {kind}(accuracy=Accuracy(labels))")
         for name, evaluator in evaluators.items():
-            if not hasattr(evaluator, "process") or not hasattr(evaluator, "evaluate"):
+            if not isinstance(evaluator, Evaluator):
                 raise TypeError(f"{name} of {kind} must be an evaluator, got {evaluator!r}")
         self.evaluators = dict(evaluators)
         self._folder: Path | None = None

@@ -55,7 +55,7 @@ def remarks(evaluator: Evaluator, reference: Path, target: Path) -> tuple[str, .
     try:
         ours, theirs = load_records(reference), load_records(target)
         common = [index for index in ours if index in theirs]
-        if not common:
+        if not common or not hasattr(evaluator, "compare_records"):
             return ()
         return tuple(evaluator.compare_records({i: ours[i] for i in common}, {i: theirs[i] for i in common}))
     except Exception as error:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from libbench.errors import LibbenchError
-from libbench.evaluation import Collected, drop_empty, evaluate, give_folder, process
+from libbench.evaluation import Collected, drop_empty, evaluate, give_folder, noted, process
 from libbench.findings import Rerun
 from libbench.group import whole
 from libbench.interfaces import Batch, Event, Stepping, Watch
@@ -59,7 +59,7 @@ class Side:
         self._watch = watch
         self._life = life
         self.parts: Parts
-        self._collected = Collected()
+        self.collected = Collected()
         self._samples: set[int] = set()
         self._memory_before: Mapping[str, int] = {}
         self._peak: dict[str, int] = {}
@@ -144,9 +144,9 @@ class Side:
             found = Evaluation(None, _above(self._peak, self._memory_before), changed=now, facts=done)
             if evaluator is None:
                 return found
-            records = self._collected.records
+            records = self.collected.records
             missing = len(self._samples - records.keys())
-            found = replace(found, missing=missing, disputed=len(self._collected.disputed))
+            found = replace(found, missing=missing, disputed=len(self.collected.disputed))
             if judge:
                 with modes_put_back(self.parts.model):
                     metrics = evaluate(evaluator, records)
@@ -167,9 +167,9 @@ class Side:
             if self.parts.evaluator is None:
                 return
             for other in others:
-                self._collected.add(load_records(other))
+                self.collected.add(load_records(other))
             with closing(RecordWriter(folder)) as written:
-                written.add(self._collected.records)
+                written.add(self.collected.records)
 
     def rerun(self) -> Rerun:
         """Make the first call once more, from the same seed, with another number of threads; compare the two.
@@ -272,8 +272,9 @@ class Side:
                 found = process(self.parts.evaluator, batch, outputs)
             unpadded = batch.indices[: len(batch.indices) - batch.padding]
             records = {index: record for index, record in found.items() if index in unpadded}
-            self._written.add(records)
-            self._collected.add(records)
+            with noted(f"what {type(self.parts.evaluator).__qualname__}.process gave"):
+                self._written.add(records)
+            self.collected.add(records)
             self._samples.update(unpadded)
         told = told_of(self.parts.workload)
         return Output(number, batch.epoch, batch.indices, inputs, taken.nbytes, padding=batch.padding, **told)

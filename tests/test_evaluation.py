@@ -329,7 +329,7 @@ def test_what_evaluators_say_of_the_records_has_their_names():
     ]
 
 
-@pytest.mark.parametrize("evaluators", [{}, {"a": 3}])
+@pytest.mark.parametrize("evaluators", [{}, {"a": 3}, {"a": Accuracy}])
 def test_together_is_made_of_evaluators(evaluators):
     with pytest.raises((ValueError, TypeError), match="must (have|be) an evaluator"):
         Together(**evaluators)

@@ -50,7 +50,7 @@ def test_metrics_of_ranks_are_those_of_one_process_for_every_uneven_size(tmp_pat
         wanted = alone.metrics().metrics
         for world in RANKS:
             ranks = [side(job, tmp_path, SPLITS[split](rank, world)) for rank in range(world)]
-            records = merge_records([each._collected.records for each, _ in ranks])
+            records = merge_records([each.collected.records for each, _ in ranks])
 
             assert list(records) == list(range(samples))
             assert alone.parts.evaluator.evaluate(records) == wanted
