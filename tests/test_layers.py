@@ -20,7 +20,8 @@ FLOORS = (
     "interfaces job result measured judge methods noise pick curves drift causes tokens",
     "worker side timed reruns pool parts measure occupied speed compare plainfiles data child serve state truth "
     "environment stepping",
-    "diff sweep pair plan checks comparability matching saved snapshots timing remarks trusted truths trainings",
+    "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths "
+    "trainings",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )
