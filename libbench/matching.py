@@ -57,19 +57,20 @@ class Matcher:
         self._other_inputs = self._untold = 0
         self._hashes = hashlib.sha256(), hashlib.sha256()
         self._largest = 0
-        self._strayed = False
+        self._trains = self._strayed = False
         self._steps_samples = 0
 
     def add(self, output: Output) -> None:
         """Compare one batch."""
         self._samples.update(output.unpadded)
+        self._trains |= bool(output.losses)
         self._largest = max(self._largest, len(output.indices))
         key = (output.epoch, output.indices)
         other = self._reference.find(output, self._seen[key])
         self._seen[key] += 1
         self._met |= self._reference.has(output)
         if isinstance(other, str):
-            self._strayed = True
+            self._strayed |= not self._reference.has(output)
             self._skip(other)
         elif output.losses and not self._at_one_step(other, output):
             self._skip("the data of the training were not the same up to this step")
@@ -144,7 +145,8 @@ class Matcher:
 
     def inputs(self) -> str | None:
         """Give the fingerprint of all inputs, where both sides had the same; None for other inputs, or none."""
-        return self._hashes[1].hexdigest() if self._matched and not self._other_inputs + self._untold else None
+        other = self._other_inputs or self._untold or (self._trains and self._strayed)
+        return self._hashes[1].hexdigest() if self._matched and not other else None
 
     def unlike(self) -> Iterator[Unlike]:
         """Say in what the batches of the two sides differ."""

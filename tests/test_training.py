@@ -4,12 +4,24 @@ import json
 
 import pytest
 import torch
-from training_parts import LABELS, Net, Odd, Points, Reordered, Transformer, cross_entropy, job, next_token, training
+from training_parts import (
+    LABELS,
+    Net,
+    Odd,
+    Points,
+    Reordered,
+    Transformer,
+    cross_entropy,
+    job,
+    next_token,
+    other_after_the_first_batch,
+    training,
+)
 
 from libbench.compilers.precision import Precision
 from libbench.compilers.torch_compile import TorchCompile
 from libbench.config import LazyCall as L
-from libbench.data import RandomInputs
+from libbench.data import IndexedLoader, RandomInputs
 from libbench.diff import Plan, diff, run
 from libbench.interfaces import Batch
 from libbench.job import Job
@@ -132,8 +144,27 @@ def test_data_in_another_order_are_said_before_any_verdict_on_the_loss():
     assert headline(comparison).startswith(
         "NOT THE SAME DATA: the data were not the same from step 2: the same batches"
     )
-    assert comparison.outputs.batches == 2
+    assert (comparison.outputs.batches, comparison.inputs) == (2, None)
     assert "other data from here on" in render(comparison)
+
+
+def test_the_same_samples_with_other_inputs_are_other_data():
+    data = L(IndexedLoader)(dataset=L(Points)(), batch_size=4)
+    changed = L(IndexedLoader)(dataset=L(Points)(), batch_size=4, inputs=other_after_the_first_batch)
+
+    comparison = diff(job(data=data), job(data=changed), NO_SPEED)
+
+    assert (comparison.curve.verdict, comparison.curve.other_data, comparison.exit_code) == ("unjudged", 1, 2)
+    assert comparison.curve.reasons[0].endswith("step 1: samples 4, 5, 6, 7 with other inputs")
+
+
+def test_steps_whose_outputs_were_not_kept_still_have_their_losses():
+    changes = {"parameters": "outer.*"}
+
+    comparison = diff(job(**changes), job(**changes), Plan(speed=False, spill=300))
+
+    assert (comparison.outputs.batches, comparison.outputs.skipped[0][1]) == (2, 10)
+    assert (comparison.curve.judged, comparison.curve.verdict) == (12, "same")
 
 
 def test_half_precision_drifts_and_is_the_same_where_the_tolerance_allows_for_it():

@@ -66,6 +66,11 @@ class Reordered:
         return (batches[place] for place in self.order)
 
 
+def other_after_the_first_batch(point):
+    """Give the points but for the fifth, which is another."""
+    return point + 1 if torch.equal(point, Points()[4]) else point
+
+
 def next_token(outputs, batch):
     """Give the sum over tokens and their number."""
     scores, wanted = outputs[:, :-1].flatten(0, 1), batch.inputs[:, 1:].flatten()

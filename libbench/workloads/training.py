@@ -21,8 +21,9 @@ class Training:
     """Trains the model for some steps, and gives `{"loss": ...}` of each.
 
     A step sets the gradients to None, calls the model in train mode, takes the loss, goes backward and lets the
-    optimizer update the parameters. The data are gone through as often as the steps need. What the steps have changed
-    is put back after them: parameters, buffers, gradients, optimizer and random numbers.
+    optimizer update the parameters. The data are gone through as often as the steps need. Afterwards parameters and
+    buffers are put back, from a copy that takes as much memory as they do; gradients, optimizer and random numbers
+    begin anew.
 
     Args:
         loss: called with what the model returned and the batch; gives a scalar tensor, taken to be the mean over the
