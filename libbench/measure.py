@@ -80,6 +80,7 @@ def measure(
     *,
     copy: Timed | None = None,
     shortest: float = SHORTEST_TRIAL,
+    longest: float = LONGEST_FILLED,
     most_calls: int | None = None,
     alike: bool = True,
 ) -> Measurement:
@@ -96,13 +97,14 @@ def measure(
         copy: a second copy of the first side. Pairs of the two, before the rounds and after, are the null arm: what
             two equal sides show here.
         shortest: seconds that a trial should last at least.
+        longest: seconds beyond which no calls are put together.
         most_calls: in a trial; None sets no limit.
         alike: whether all inputs take the same time; where they do not, both sides make as many calls in a trial, so
             that they make them on the same inputs.
     """
     with quiet():
         warm = [_warm_up(side, timer.warmup) for side in (*sides, *([] if copy is None else [copy]))]
-        inner = [min(_calls(seconds, shortest), most_calls or MOST_CALLS) for seconds, _ in warm]
+        inner = [min(_calls(seconds, shortest, longest), most_calls or MOST_CALLS) for seconds, _ in warm]
         inner = inner if alike else [max(inner)] * len(inner)
         begin = time.perf_counter()
         null = None if copy is None else _Rounds([sides[0], copy], [inner[0], inner[-1]], rng)
@@ -129,12 +131,11 @@ def measure(
     )
 
 
-def _calls(seconds: float, shortest: float) -> int:
+def _calls(seconds: float, shortest: float, longest: float) -> int:
     """Give the number of calls in a trial, where one call takes so many seconds."""
-    if seconds >= max(LONGEST_FILLED, shortest) or seconds <= 0:
+    if seconds >= longest or seconds <= 0:
         return 1
-    # Where reading the clocks takes long, a trial has to last longer still.
-    return min(math.ceil(shortest / seconds), max(1, int(max(LONGEST_FILLED, shortest) / seconds)))
+    return min(math.ceil(shortest / seconds), max(1, int(longest / seconds)))
 
 
 class _Rounds:

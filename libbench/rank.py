@@ -46,6 +46,9 @@ class RankWorker(Worker):
         threads: torch's threads; None for an equal part of all usable cores but one.
     """
 
+    # That all ranks meet, before and after a trial, takes longer than to read a clock.
+    _longest = 0.05
+
     def __init__(self, jobs: Sequence[Job], folder: Path, watch: Watch, threads: int | None, seat: Seat) -> None:
         self._group = Group(seat)
         share = SPLITS[seat.split](seat.rank, seat.world)

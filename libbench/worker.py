@@ -17,7 +17,7 @@ from libbench import environment
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
-from libbench.measure import SHORTEST_TRIAL, measure
+from libbench.measure import LONGEST_FILLED, SHORTEST_TRIAL, measure
 from libbench.measured import Measurement
 from libbench.occupied import Others
 from libbench.reruns import threads
@@ -46,6 +46,8 @@ class Worker:
         rng: draws in which order the sides are built and what is looked at while they are timed.
         share: what of the data the sides run; None for all.
     """
+
+    _longest = LONGEST_FILLED
 
     def __init__(
         self,
@@ -103,6 +105,7 @@ class Worker:
                 progress,
                 copy=next(iter(copies), None),
                 shortest=max(SHORTEST_TRIAL, CLOCK_COSTS * max(side.clock_cost() for side in self._timed)),
+                longest=self._longest,
                 most_calls=min((side.most_calls for side in self._timed if side.most_calls), default=None),
                 alike=all(side.alike for side in self._timed),
             )
