@@ -26,7 +26,7 @@ def causes(pairs: Sequence[Pair], parts: int | None, close: Close) -> Iterator[s
     if parts is None:
         return
     if parts == 0:
-        means = list(_mean_of_means(pairs[0], close))
+        means = [*_mean_of_means(pairs[0], close), *_samples_counted(pairs[0])]
         yield from means or _scaled(pairs)
         return
     yield from _uneven(pairs, parts)
@@ -51,13 +51,16 @@ def _scaled(pairs: Sequence[Pair]) -> Iterator[str]:
 def _meaning(ratio: float, pair: Pair) -> str:
     ranks = [len(step.losses) for step in pair]
     samples = len(pair[0].indices)
-    known = {count: "the world size" for count in ranks if count > 1}
+    known: dict[float, str] = {count: "the world size" for count in ranks if count > 1}
     known.setdefault(samples, "the number of samples in a step")
+    for step, name in zip(pair, _NAMES, strict=True):
+        counted = total(each.count for each in step.losses)
+        known.setdefault(counted, f"what the {name} counts in a step")
     for count, name in known.items():
         if count > 1 and abs(ratio - count) <= _EVEN * count:
-            return f"{count} is {name}, so that it is a sum where the reference's is a mean"
+            return f"{count:g} is {name}, so that it is a sum where the reference's is a mean"
         if count > 1 and abs(ratio * count - 1) <= _EVEN:
-            return f"{count} is {name}, so that it is a mean where the reference's is a sum"
+            return f"{count:g} is {name}, so that it is a mean where the reference's is a sum"
     return ""
 
 
@@ -76,6 +79,18 @@ def _mean_of_means(pair: Pair, close: Close) -> Iterator[str]:
             yield (
                 f"the {name}'s loss is a mean of means: weighed by the ranks' samples ({counts}), "
                 f"its per-rank means give the {other}'s loss"
+            )
+
+
+def _samples_counted(pair: Pair) -> Iterator[str]:
+    """Say that ranks gave means of which nobody knows what they are means over, where the other side counts it."""
+    for ranked, other, names in ((pair[1], pair[0], _NAMES), (pair[0], pair[1], _NAMES[::-1])):
+        by_samples = all(each.count == each.samples for each in ranked.losses)
+        counted, samples = (total(getattr(each, name) for each in other.losses) for name in ("count", "samples"))
+        if len(ranked.losses) > 1 and by_samples and counted != samples:
+            yield (
+                f"the {names[1]}'s ranks give means, weighed here by their samples, where the {names[0]} counts "
+                f"{counted:g} in {samples:g} samples: a mean of means unless all count the same; give (sum, count)"
             )
 
 

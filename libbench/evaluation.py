@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import zlib
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -148,4 +149,10 @@ def _marks(outputs: Any) -> list[tuple[str, torch.Tensor, int | str]]:
 
 def _mark(tensor: torch.Tensor) -> int | str:
     """Give what is another after a change in place; tensors of inference mode do not count their changes."""
-    return fingerprint(tensor) if tensor.is_inference() else tensor._version
+    if not tensor.is_inference():
+        return tensor._version
+    if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized:
+        return fingerprint(tensor)
+    # Faster than a fingerprint; nobody means to deceive it.
+    values: Any = tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+    return zlib.crc32(values)

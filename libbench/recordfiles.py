@@ -36,7 +36,7 @@ class RecordWriter:
         """Write the records of a batch.
 
         Raises:
-            TypeError: one holds what is none of numbers, text, None, tensors, arrays and containers of them.
+            TypeError: one holds what is none of numbers, text, bytes, None, tensors, arrays and containers of them.
         """
         held: dict[str, torch.Tensor] = {}
         forms = []
@@ -94,6 +94,8 @@ def _form(value: Any, held: dict[str, torch.Tensor]) -> Any:
         return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
     if isinstance(value, complex):
         return {"complex": [_form(value.real, held), _form(value.imag, held)]}
     if isinstance(value, torch.Tensor):
@@ -108,8 +110,8 @@ def _form(value: Any, held: dict[str, torch.Tensor]) -> Any:
     if isinstance(value, Mapping):
         return {"dict": [[_form(key, held), _form(item, held)] for key, item in value.items()]}
     raise TypeError(
-        f"a {type(value).__qualname__} is in it; wanted are numbers, text, None, tensors, arrays, and lists, tuples "
-        f"and dicts of them"
+        f"a {type(value).__qualname__} is in it; wanted are numbers, text, bytes, None, tensors, arrays, and lists, "
+        f"tuples and dicts of them"
     )
 
 
@@ -129,6 +131,8 @@ def _value(form: Any, held: Mapping[str, torch.Tensor]) -> Any:
     match kind:
         case "float":
             return float(content)
+        case "bytes":
+            return bytes.fromhex(content)
         case "complex":
             return complex(*(_value(part, held) for part in content))
         case "tensor":
