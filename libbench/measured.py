@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 STRAYED = "a timed call gave other outputs than an untimed one"
 SpeedVerdict = Literal["faster", "slower", "level", "inconclusive"]
+
+
+def no_time(clocks: Any, *, nothing: bool = False) -> str:
+    """Say what is wrong with the seconds of a trial by clock; empty where they can be times.
+
+    A clock besides `wall` may show 0, as one of processor time does for a short call.
+
+    Args:
+        nothing: nothing was called, for which every clock may show 0.
+    """
+    if not isinstance(clocks, Mapping):
+        return f"wanted seconds by clock, got {clocks!r}"
+    if "wall" not in clocks:
+        return f"there is no clock 'wall', only {', '.join(map(repr, clocks)) or 'none at all'}"
+    for clock, seconds in clocks.items():
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if not number or not 0 <= seconds < math.inf:
+            return f"the clock {clock!r} shows {seconds!r} seconds, which cannot be"
+        if seconds == 0 and clock == "wall" and not nothing:
+            return f"the clock {clock!r} shows {seconds!r} seconds: it stands still, or is too coarse for such calls"
+    return ""
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import mmap
 import random
 import resource
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable
 from itertools import takewhile
 from typing import Any
 
-from libbench.errors import LibbenchError
+from libbench.errors import ClockError
 from libbench.measure import Trial
+from libbench.measured import no_time
 from libbench.pool import SIZE, Pool
 from libbench.reruns import compare_runs
 from libbench.side import Side
@@ -35,6 +35,7 @@ class TimedSide:
         self._mark = mark
         self._kept: tuple[int, Snapshot] | None = None
         self._turns = 0
+        self._clocks: dict[str, float] = {}
         with side.during("measure"):
             source = side.data()
             first = next(source)
@@ -52,7 +53,7 @@ class TimedSide:
     def clock_cost(self) -> float:
         """Give the seconds that the device's clocks take for a call that does nothing."""
         with self._side.during("measure", announce=False):
-            return statistics.median(self._side.parts.device.time(_nothing).get("wall", 0.0) for _ in range(20))
+            return statistics.median(self._time(_nothing, nothing=True)["wall"] for _ in range(20))
 
     @property
     def alike(self) -> bool:
@@ -98,20 +99,25 @@ class TimedSide:
 
         with self._side.during("measure", announce=False), parts.workload.mode():
             graphs, switches = self._graphs(), _switches()
-            clocks = dict(parts.device.time(kept_calls if keep else calls))
+            clocks = self._time(kept_calls if keep else calls)
             trial = Trial(clocks, _switches() - switches, self._graphs() - graphs)
-            self._check(clocks)
             if keep:
                 self._kept = number, snapshot(outputs.pop())
             return trial
 
-    def _check(self, clocks: Mapping[str, float]) -> None:
-        name = type(self._side.parts.device).__qualname__
-        if "wall" not in clocks:
-            raise LibbenchError(f"{name}.time() must give 'wall', got {', '.join(clocks) or 'no clock'}")
-        for clock, seconds in clocks.items():
-            if not 0 <= seconds < math.inf or (clock == "wall" and seconds == 0):
-                raise LibbenchError(f"{name}.time() must give seconds above 0, got {clock} {seconds!r}")
+    def _time(self, call: Callable[[], Any], *, nothing: bool = False) -> dict[str, float]:
+        """Let the device time a call; what its clocks show must be times, of the same clocks as ever."""
+        device = self._side.parts.device
+        clocks = device.time(call)
+        wrong = no_time(clocks, nothing=nothing)
+        if not wrong and clocks.keys() != (self._clocks or clocks).keys():
+            wrong = f"the clocks were {', '.join(self._clocks)}, and are {', '.join(clocks)} now"
+        if wrong:
+            raise ClockError(
+                f"the device {type(device).__qualname__} is at fault, whose time() times the call: {wrong}"
+            )
+        self._clocks = dict(clocks)
+        return self._clocks
 
     def kept(self) -> str:
         """Say "same", or in what the kept outputs of a timed call were not those of the first call on its input.

@@ -57,6 +57,7 @@ def _report(comparison: Comparison, arguments: argparse.Namespace) -> str:
 def _groups(arguments: argparse.Namespace) -> list[Group]:
     """Load every reference of the sweep, or the one there is, with all of its targets."""
     if arguments.tgt is None and Path(arguments.ref).is_dir():
+        load_side(arguments.ref)
         raise LibbenchError(f"--tgt is needed: {arguments.ref} is a saved side, which no --tgt-set can change")
     both = [*arguments.set, *jobs_flags(arguments)]
     end = len(both) + len(arguments.ref_set)
