@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from libbench.config import Change
@@ -269,6 +269,11 @@ class Comparison:
         outweighs a check that could not be made.
         """
         return max([self._own_code(), *(seed.exit_code for seed in self.seeds)])
+
+    def at_each_seed(self) -> tuple[Comparison, ...]:
+        """Give this comparison at its first seed alone, and then those at the further seeds."""
+        own = len(self.checks) - len(self.seeds)  # the further seeds' checks come last, one for each
+        return (replace(self, checks=self.checks[:own], seeds=()), *self.seeds)
 
     def _own_code(self) -> int:
         unjudged = [check for check in self.checks if check.verdict == "unjudged"]

@@ -1,5 +1,6 @@
 import dataclasses
 import math
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -130,7 +131,7 @@ CASES = {
     "stochastic": (
         comparison(reference=STOCHASTIC),
         2,
-        "CANNOT BE JUDGED: the reference is stochastic (two calls on one batch: logits 3,600 of 3,600 values differ)"
+        "CANNOT BE JUDGED: the reference is stochastic: logits 3,600 of 3,600 values differ"
         f" · {FASTER}",
     ),
     "reference failed": (
@@ -569,3 +570,20 @@ def test_whatever_the_records_hold_can_be_rendered_within_the_width(made, verbos
 
     assert max(cell_len(line) for text in texts for line in text.splitlines()) <= width
     assert "\n" not in headline(made)
+
+
+def test_the_threads_of_both_sides_are_said_where_they_differ():
+    other = inductor(environment={**side().environment, "threads": 2})
+
+    assert "threads 1 (reference) and 2 (target), 2 cores" in render(comparison(target=other))
+    assert "pairs, threads 1, 2 cores" in render(comparison())
+
+
+def test_leaves_with_long_names_are_told_apart_in_the_table():
+    names = [f"transformer.h.{i}.attention.projection.weight" for i in range(8)]
+
+    text = render(comparison(outputs=outputs(*(leaf(name, shapes=((64, 1024, 768),) * 2) for name in names))))
+
+    rows = [line.split()[0] for line in text.splitlines() if line.startswith("  tra")]
+    assert len(rows) == len(set(rows)) == 8
+    assert all(re.search(rf"\.{i}\b", row) for i, row in enumerate(rows))

@@ -8,10 +8,11 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
+from libbench.comparability import other_work
 from libbench.config.places import short
 from libbench.report.compared import extreme_text
-from libbench.report.costs import call_seconds, first_call
-from libbench.report.headline import SPEED_TONES, check, pieces, truth_words, wall, worst_first
+from libbench.report.costs import call_seconds, first_call, ratio_cell
+from libbench.report.headline import check, pieces, truth_words, wall, worst_first
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, differ, figure, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison, JobRecord, Result
@@ -89,7 +90,7 @@ def verdict_word(comparison: Comparison) -> str:
         return "interrupted"
     if comparison.exit_code == 2:
         return "not judged"
-    if comparison.target.failure is not None:
+    if worst_first(comparison)[0].target.failure is not None:
         return "FAILED"
     return "DIFFERENT" if comparison.exit_code == 1 else "same"
 
@@ -112,11 +113,8 @@ def _row(comparison: Comparison) -> list[Cell]:
 
 def _speed(comparison: Comparison) -> Cell:
     speedup = wall(comparison)
-    if speedup is None:
-        return "-"
-    value, low, high = ratio(speedup.ratio, speedup.low, speedup.high)
-    interval = "no interval" if speedup.low is None else f"[{low}, {high}]"
-    return f"{value}x {interval} {speedup.verdict}", SPEED_TONES[speedup.verdict]
+    unlike = ", ".join(each.name for each in other_work(comparison.comparability))
+    return "-" if speedup is None else ratio_cell(speedup, unlike)
 
 
 def _finding(comparison: Comparison, word: str) -> str:
@@ -126,11 +124,11 @@ def _finding(comparison: Comparison, word: str) -> str:
         for known in ("TARGET FAILED ", "CANNOT BE JUDGED: ", "INTERRUPTED"):
             text = text.removeprefix(known)
         return text or "-"
-    comparison = worst_first(comparison)[0]
-    outputs, metrics = comparison.outputs, comparison.metrics
+    worst = worst_first(comparison)[0]
+    outputs, metrics, truth = worst.outputs, worst.metrics, worst.truth
     found = []
-    if comparison.truth is not None and comparison.truth.batches:
-        found.append(f"by {comparison.truth.dtype}: {truth_words(comparison.truth)}")
+    if truth is not None and truth.batches:
+        found.append(f"by {truth.dtype}: {truth_words(truth)}")
     elif outputs is not None and outputs.batches:
         size = next((leaf.max_abs for leaf in outputs.leaves[:1]), None)
         words = {"different": "outputs differ", "same": "outputs agree", "unjudged": "outputs not judged"}
@@ -150,7 +148,7 @@ def _finding(comparison: Comparison, word: str) -> str:
 
 def _fastest(comparisons: Sequence[Comparison]) -> list[tuple[str, Tone]]:
     """Name the fastest of the targets that are the same, when one is faster at all."""
-    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same"]
+    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same" and not other_work(c.comparability)]
     faster = [(speedup, c) for speedup, c in same if speedup is not None and speedup.verdict == "faster"]
     if not faster:
         return []
