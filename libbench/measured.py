@@ -61,6 +61,8 @@ class Measurement:
         compiled: for each side, graphs that its compiler made in the timed rounds.
         kept: for each side, "same" when the outputs of a timed call, drawn at random, are those of an untimed call
             on the same input; else what differed; empty where it was not looked at.
+        unmet: for each side, how many times as long a call takes on values that it has not met as on the same values
+            again; NaN where no such values can be made, empty where it was not looked at.
         one_thread: for each side, seconds per call with one thread; empty where there is no more than one anyway.
         others: cores that other processes kept busy meanwhile; None where that cannot be told.
         first: for each side, seconds of compiling and of the first call in this process.
@@ -78,6 +80,7 @@ class Measurement:
     interrupted: int = 0
     compiled: tuple[int, ...] = ()
     kept: tuple[str, ...] = ()
+    unmet: tuple[float, ...] = ()
     one_thread: tuple[float, ...] = ()
     others: float | None = None
     first: tuple[float, ...] = ()

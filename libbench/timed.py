@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import random
 import resource
 import statistics
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+import torch
+
 from libbench.errors import ClockError
+from libbench.interfaces import Batch
 from libbench.measure import Trial
 from libbench.measured import no_time
 from libbench.pool import SIZE, Pool
 from libbench.reruns import compare_runs
 from libbench.side import Side
-from libbench.tree import Snapshot, snapshot
+from libbench.tree import Snapshot, fingerprint, map_tensors, snapshot
 
 WATCHED = 2
 """Inputs of the pool whose first outputs are remembered, for those of timed calls to be compared with."""
+
+
+PROBES = 5
+"""Values that a side has not met, on which it is called to find out whether it answers from memory."""
 
 
 class TimedSide:
@@ -119,6 +129,33 @@ class TimedSide:
         self._clocks = dict(clocks)
         return self._clocks
 
+    def unmet(self, most: float) -> float:
+        """Give how many times as long a call takes on values that the side has not met as on the same values again.
+
+        The values are those of batches whose samples stand in another order. Both calls get tensors of their own, and
+        each follows one on an input that is well known.
+
+        Args:
+            most: seconds after which no more values are tried.
+
+        Returns:
+            The median; NaN where the samples of no batch can be put in another order.
+        """
+        ratios: list[float] = []
+        begin = time.monotonic()
+        with self._side.during("measure", announce=False), self._side.parts.workload.mode():
+            for probe in range(PROBES):
+                batch = _reordered(self._pool.batch(probe % self._pool.size), 1 + probe // self._pool.size)
+                if batch is not None and (not ratios or time.monotonic() - begin < most):
+                    first, second = (self._after_a_known_one(self._side.fresh(batch)) for _ in range(2))
+                    ratios.append(first / second)
+        return statistics.median(ratios) if ratios else math.nan
+
+    def _after_a_known_one(self, batch: Batch) -> float:
+        step, call = self._side.parts.workload.step, self._side.compiled.call
+        step(call, self._side.fresh(self._pool.at(0)))
+        return self._time(lambda: step(call, batch))["wall"]
+
     def kept(self) -> str:
         """Say "same", or in what the kept outputs of a timed call were not those of the first call on its input.
 
@@ -135,6 +172,20 @@ class TimedSide:
     def _graphs(self) -> int:
         facts = self._side.compiled.facts
         return (facts().graphs or 0) if facts else 0
+
+
+def _reordered(batch: Batch, by: int) -> Batch | None:
+    """Give the batch with its samples moved on by so many; None where that gives no other values."""
+    count = len(batch.indices)
+
+    def moved(tensor: torch.Tensor) -> torch.Tensor:
+        by_sample = not tensor.is_nested and tensor.layout is torch.strided and tensor.shape[:1] == (count,)
+        return tensor.roll(by, 0) if by_sample else tensor
+
+    if by >= count:
+        return None
+    inputs = map_tensors(moved, batch.inputs)
+    return None if fingerprint(inputs) == fingerprint(batch.inputs) else replace(batch, inputs=inputs)
 
 
 def _nothing() -> Any:

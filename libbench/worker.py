@@ -29,6 +29,8 @@ from libbench.timed import TimedSide
 
 CLOCK_COSTS = 50
 """A trial lasts at least so many times as long as reading the clocks."""
+PROBED = 0.05
+"""The share of the budget in which each side is called on values that it has not met."""
 RUNNING = "running"
 """The file of a session that says which side is being timed."""
 
@@ -100,7 +102,10 @@ class Worker:
                 alike=all(side.alike for side in self._timed),
             )
         found = replace(found, others=others.cores, kept=tuple(side.kept() for side in sides))
-        return replace(found, one_thread=self._one_thread(timer)) if first_time else found
+        if not first_time:
+            return found
+        unmet = tuple(side.unmet(PROBED * timer.budget) for side in sides)
+        return replace(found, unmet=unmet, one_thread=self._one_thread(timer))
 
     def _one_thread(self, timer: Timer) -> tuple[float, ...]:
         """Give the seconds per call with one thread, for as little time as tells; nothing where there is one anyway."""

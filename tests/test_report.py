@@ -587,3 +587,17 @@ def test_leaves_with_long_names_are_told_apart_in_the_table():
     rows = [line.split()[0] for line in text.splitlines() if line.startswith("  tra")]
     assert len(rows) == len(set(rows)) == 8
     assert all(re.search(rf"\.{i}\b", row) for i, row in enumerate(rows))
+
+
+def test_a_sweep_with_a_demand_says_which_are_only_too_slow_which_differ_and_which_failed():
+    slow = comparison(1.3, speedups=(speedup(0.58, 0.57, 0.59, "slower"),))
+    unsure = comparison(1.3, speedups=(speedup(1.3, 1.2, 1.4, "faster"),))
+    both = comparison(1.3, speedups=(), outputs=outputs(different_leaf()))
+
+    text = render_many([comparison(1.3), slow, unsure, both, failed()])
+
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    assert any("TOO SLOW outputs agree within 2.4e-07; too slow" in row for row in rows)
+    assert any("not judged outputs agree within 2.4e-07; not known" in row for row in rows)
+    assert any("DIFFERENT outputs differ by 0.125; not known whet" in row for row in rows)
+    assert "1 same · 1 too slow · 1 different · 1 failed · 1 not judged" in rows

@@ -75,8 +75,9 @@ def write_truth(page: Page, comparison: Comparison, verbose: bool) -> None:
         page.table(_LEAVES, [_row(leaf) for leaf in leaves])
     if len(truth.leaves) > len(leaves):
         page.item(f"and {plural(len(truth.leaves) - len(leaves), 'more leaf', 'more leaves')} (--verbose)", "dim")
-    for text in dict.fromkeys(_floor(leaf, comparison) for leaf in leaves if _below_floor(leaf)):
-        page.item(text, "dim")
+    below = [leaf for leaf in leaves if _below_floor(leaf)]
+    for leaf in below if verbose else below[:1]:
+        page.item(_floor(leaf, comparison), "dim")
     for leaf in leaves:
         for text in _sentences(leaf, verbose):
             page.item(f"{leaf.path}: {text}", "dim" if leaf.verdict == "same" else "warn")

@@ -31,8 +31,8 @@ _OWN_COLUMNS = (
     Column("first call", right=True, drop=1),
 )
 _LONGEST_NAME = 40
-_ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "same")
-_TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "same": "good"}
+_ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "TOO SLOW", "same")
+_TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "TOO SLOW": "bad", "same": "good"}
 
 
 def write_many(page: Page, comparisons: Sequence[Comparison]) -> None:
@@ -85,14 +85,20 @@ def _names(job: JobRecord) -> str:
 
 
 def verdict_word(comparison: Comparison) -> str:
-    """Give one of "same", "DIFFERENT", "FAILED", "not judged" and "interrupted", in keeping with the exit code."""
+    """Give one of "same", "TOO SLOW", "DIFFERENT", "FAILED", "not judged" and "interrupted", as the exit code has it.
+
+    "TOO SLOW" is a target of which nothing is wrong but that a speedup was asked for.
+    """
     if not comparison.complete:
         return "interrupted"
     if comparison.exit_code == 2:
         return "not judged"
     if worst_first(comparison)[0].target.failure is not None:
         return "FAILED"
-    return "DIFFERENT" if comparison.exit_code == 1 else "same"
+    if comparison.exit_code == 1:
+        wrong = {each.name for each in comparison.checks if each.verdict == "different"}
+        return "TOO SLOW" if wrong == {"speedup"} else "DIFFERENT"
+    return "same"
 
 
 def _severity(comparison: Comparison) -> tuple[int, str]:
@@ -119,7 +125,8 @@ def _speed(comparison: Comparison) -> Cell:
 
 def _finding(comparison: Comparison, word: str) -> str:
     """Say in few words what stands behind the verdict, which has its own column."""
-    if word in ("interrupted", "not judged", "FAILED"):
+    odd = {each.name for each in comparison.checks if each.verdict != "same"}
+    if word in ("interrupted", "FAILED") or (word == "not judged" and odd != {"speedup"}):
         text = next((text for text, tone in pieces(comparison) if tone in ("bad", "warn")), "")
         for known in ("TARGET FAILED ", "CANNOT BE JUDGED: ", "INTERRUPTED"):
             text = text.removeprefix(known)
@@ -139,7 +146,10 @@ def _finding(comparison: Comparison, word: str) -> str:
         )
         found.append(words[outputs.verdict] + by)
     found += ["other outputs while timed"] if check(comparison, "target timed outputs") else []
-    found += ["too slow"] if check(comparison, "speedup") else []
+    demand = check(comparison, "speedup")
+    if demand is not None:
+        words = "too slow, wanted" if demand.verdict == "different" else "not known whether it is"
+        found.append(f"{words} {demand.wanted}")
     if metrics:
         count = sum(metric.verdict == "different" for metric in metrics)
         found.append(f"{count:,} of {plural(len(metrics), 'metric')} {differ(count)}" if count else "metrics agree")
