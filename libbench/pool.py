@@ -86,7 +86,12 @@ class Pool:
 def _nested(inputs: Any) -> bool:
     """Tell whether a tensor of rows of several lengths is among the inputs, into which no other values are copied."""
     found: list[bool] = []
-    map_tensors(lambda tensor: found.append(tensor.is_nested) or tensor, inputs)
+
+    def look(tensor: torch.Tensor) -> torch.Tensor:
+        found.append(tensor.is_nested)
+        return tensor
+
+    map_tensors(look, inputs)
     return any(found)
 
 

@@ -172,7 +172,8 @@ class Side:
 
         def clone(tensor: torch.Tensor) -> torch.Tensor:
             copied = tensor.clone()
-            return clones.setdefault(id(copied), copied)
+            clones[id(copied)] = copied
+            return copied
 
         copied = map_tensors(clone, batch.inputs)
         # What is no tensor may be changed in place, too; the tensors that are copied already are kept.

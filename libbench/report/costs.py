@@ -92,8 +92,9 @@ def ratio_cell(speedup: Speedup, unlike: str) -> Cell:
     """Give a ratio with its interval and its verdict; with what differs in its place where the sides do other work."""
     value, low, high = ratio(speedup.ratio, speedup.low, speedup.high)
     interval = "no interval" if speedup.low is None else f"[{low}, {high}]"
-    words, tone = (f"not alike: {unlike}", "warn") if unlike else (speedup.verdict, SPEED_TONES[speedup.verdict])
-    return f"{value}x {interval} {words}", tone
+    if unlike:
+        return f"{value}x {interval} not alike: {unlike}", "warn"
+    return f"{value}x {interval} {speedup.verdict}", SPEED_TONES[speedup.verdict]
 
 
 def _first_row(comparison: Comparison) -> list[Cell] | None:

@@ -31,8 +31,8 @@ _OWN_COLUMNS = (
     Column("first call", right=True, drop=1),
 )
 _LONGEST_NAME = 40
-_ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "TOO SLOW", "same")
-_TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "TOO SLOW": "bad", "same": "good"}
+ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "TOO SLOW", "same")
+TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "TOO SLOW": "bad", "same": "good"}
 
 
 def write_many(page: Page, comparisons: Sequence[Comparison]) -> None:
@@ -52,7 +52,7 @@ def _write_group(page: Page, comparisons: Sequence[Comparison]) -> None:
     page.gap()
     counts = Counter(verdict_word(comparison) for comparison in comparisons)
     summary: list[tuple[str, Tone]] = [
-        (f"{counts[word]:,} {word.lower()}", _TONES.get(word, "warn")) for word in reversed(_ORDER) if counts[word]
+        (f"{counts[word]:,} {word.lower()}", TONES.get(word, "warn")) for word in reversed(ORDER) if counts[word]
     ]
     page.pieces([*summary, *_fastest(comparisons)])
 
@@ -102,7 +102,7 @@ def verdict_word(comparison: Comparison) -> str:
 
 
 def _severity(comparison: Comparison) -> tuple[int, str]:
-    return _ORDER.index(verdict_word(comparison)), side_name(comparison.target.job)
+    return ORDER.index(verdict_word(comparison)), side_name(comparison.target.job)
 
 
 def _row(comparison: Comparison) -> list[Cell]:
@@ -110,20 +110,20 @@ def _row(comparison: Comparison) -> list[Cell]:
     first = seconds(first_call(comparison.target.preparation))
     return [
         _names(comparison.target.job),
-        (word, _TONES.get(word, "warn")),
-        _finding(comparison, word),
-        _speed(comparison),
+        (word, TONES.get(word, "warn")),
+        finding(comparison, word),
+        speed_cell(comparison),
         first,
     ]
 
 
-def _speed(comparison: Comparison) -> Cell:
+def speed_cell(comparison: Comparison) -> Cell:
     speedup = wall(comparison)
     unlike = ", ".join(each.name for each in other_work(comparison.comparability))
     return "-" if speedup is None else ratio_cell(speedup, unlike)
 
 
-def _finding(comparison: Comparison, word: str) -> str:
+def finding(comparison: Comparison, word: str) -> str:
     """Say in few words what stands behind the verdict, which has its own column."""
     odd = {each.name for each in comparison.checks if each.verdict != "same"}
     if word in ("interrupted", "FAILED") or (word == "not judged" and odd != {"speedup"}):
@@ -148,8 +148,8 @@ def _finding(comparison: Comparison, word: str) -> str:
     found += ["other outputs while timed"] if check(comparison, "target timed outputs") else []
     demand = check(comparison, "speedup")
     if demand is not None:
-        words = "too slow, wanted" if demand.verdict == "different" else "not known whether it is"
-        found.append(f"{words} {demand.wanted}")
+        short = "too slow, wanted" if demand.verdict == "different" else "not known whether it is"
+        found.append(f"{short} {demand.wanted}")
     if metrics:
         count = sum(metric.verdict == "different" for metric in metrics)
         found.append(f"{count:,} of {plural(len(metrics), 'metric')} {differ(count)}" if count else "metrics agree")
