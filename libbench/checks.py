@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from libbench.comparability import speed_differs
-from libbench.measured import Speedup
+from libbench.comparability import other_work, speed_differs
 from libbench.result import SIDES, Check, Comparison, Failure, Verdict
 from libbench.speed import APART_ZONE
 from libbench.truths import but_for_values
@@ -33,7 +32,7 @@ def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Ch
     if not judged and not reference.failure and not target.failure:
         found.append(Check("outputs", "unjudged", "no output and no metric was compared"))
     if min_speedup is not None:
-        found.append(_speed(comparison.speedups, min_speedup, speed_differs(comparison.comparability)))
+        found.append(_speed(comparison, min_speedup))
     found += [_seed(seed) for seed in comparison.seeds]
     return tuple(check for check in found if check is not None)
 
@@ -99,8 +98,8 @@ def _seed(comparison: Comparison) -> Check:
     return Check(f"seed {comparison.reference.job.seed}", verdicts[comparison.exit_code], found)
 
 
-def _speed(speedups: tuple[Speedup, ...], wanted: float, unlike: str) -> Check:
-    wall = next((speedup for speedup in speedups if speedup.clock == "wall"), None)
+def _speed(comparison: Comparison, wanted: float) -> Check:
+    wall = next((speedup for speedup in comparison.speedups if speedup.clock == "wall"), None)
     name, text = "speedup", f"at least {wanted:g}x"
     if wall is None or wall.low is None or wall.high is None:
         return Check(name, "unjudged", "not measured", text)
@@ -108,6 +107,7 @@ def _speed(speedups: tuple[Speedup, ...], wanted: float, unlike: str) -> Check:
     spread = 1.0 if wall.pairs else 1 + APART_ZONE
     low, high = wall.low / spread, wall.high * spread
     verdict: Verdict = "same" if low >= wanted else "different" if high < wanted else "unjudged"
-    if not wall.pairs and unlike:
+    unlike = comparison.comparability
+    if other_work(unlike) or (not wall.pairs and speed_differs(unlike)):
         return Check(name, "unjudged", f"{wall.ratio:.3g}x between unlike sides", text)
     return Check(name, verdict, f"{wall.ratio:.3g}x [{wall.low:.3g}, {wall.high:.3g}]", text)

@@ -12,7 +12,9 @@ from libbench.result import Comparison, Result, Unlike
 from libbench.saved import RESULT, AnySide, SavedSide
 
 _ENVIRONMENT = ("machine", "processor", "device", "cores", "threads", "world size", "torch")
-_FOR_SPEED = ("batch size", "machine", "processor", "device", "cores", "threads", "world size")
+_WORK = ("batch size", "inputs", "dtype", "shape", "world size")
+"""What a call does: where two sides differ in it, one is not faster than the other, but does something else."""
+_FOR_SPEED = (*_WORK, "machine", "processor", "device", "cores", "threads")
 """In what two sides that were not timed together must agree for one to be called faster."""
 _MOST = 3
 
@@ -49,6 +51,11 @@ def comparability(comparison: Comparison, batches: Iterator[Unlike]) -> tuple[Un
 def speed_differs(unlike: Sequence[Unlike]) -> str:
     """Name what makes times that were not taken together those of unlike things; empty where nothing does."""
     return ", ".join(each.name for each in unlike if each.name in _FOR_SPEED)
+
+
+def other_work(unlike: Sequence[Unlike]) -> tuple[Unlike, ...]:
+    """Give what makes the calls of two sides unlike, so that no speedup is claimed; none where they do the same."""
+    return tuple(each for each in unlike if each.name in _WORK)
 
 
 def _leaves(outputs: OutputsReport | None) -> Iterator[Unlike]:

@@ -167,9 +167,12 @@ def load_side(path: str | Path, overrides: Sequence[str] = (), seed: int | None 
     """Load a config file as `Job.load` does, or a folder with a saved side, which no override can change."""
     if not Path(path).is_dir():
         return Job.load(path, overrides, seed)
+    side = SavedSide.load(path)
     if overrides:
         raise LibbenchError(f"{path} is a saved side, and is what it was: {' '.join(overrides)} cannot change it")
-    return SavedSide.load(path)
+    if seed not in (None, side.seed):
+        raise LibbenchError(f"{path} was saved with seed {side.seed}, and is what it was: seed {seed} cannot change it")
+    return side
 
 
 def _side(side: Given, name: str) -> AnySide:

@@ -36,3 +36,7 @@ def did_you_mean(wrong: str, right: Iterable[str], cutoff: float = 0.6) -> str:
 
 class UnavailableError(LibbenchError):
     """A device, a compiler or a tool that a config names cannot be used on this machine."""
+
+
+class ClockError(LibbenchError):
+    """A clock of a device shows what cannot be a time; the side that was timed is not to blame."""

@@ -39,12 +39,14 @@ class LeafReport:
         path: as `logits` or `past.0.keys`; `output` for a lone value.
         verdict: "unjudged" when the values could not be looked at.
         reasons: why it is not the same, one sentence each.
+        value_reasons: those of them that speak of its values, not of its kind, dtype or shape.
         notes: what is worth knowing but changes no verdict.
         kind: the reference's kind of leaf (`tensor`, `number`, `string`, ...), or the target's where that is missing.
         dtypes: names as `float32`, or class names of what has no dtype.
         shapes: of the first batch.
         elements: how many values were compared.
         mismatches: how many of them disagree.
+        not_finite: at how many of these a side is NaN or infinite.
         max_abs: the largest absolute difference.
         max_rel: the largest absolute difference over the reference's absolute value; 0/0 is 0, x/0 is infinite.
         rmse: the root of the mean squared difference.
@@ -71,12 +73,14 @@ class LeafReport:
     path: str
     verdict: Verdict
     reasons: tuple[str, ...] = ()
+    value_reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     kind: str = "tensor"
     dtypes: tuple[str | None, str | None] = (None, None)
     shapes: tuple[tuple[int, ...] | None, tuple[int, ...] | None] = (None, None)
     elements: int = 0
     mismatches: int = 0
+    not_finite: int = 0
     max_abs: Extreme | None = None
     max_rel: Extreme | None = None
     rmse: float | None = None
@@ -96,6 +100,11 @@ class LeafReport:
     rtol: float | None = None
     atol: float | None = None
     noise: float | None = None
+
+    @property
+    def form_reasons(self) -> tuple[str, ...]:
+        """The reasons that do not speak of its values."""
+        return tuple(reason for reason in self.reasons if reason not in self.value_reasons)
 
 
 @dataclass(frozen=True, kw_only=True)

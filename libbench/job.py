@@ -216,6 +216,26 @@ def part_problems(config: DictConfig, name: str) -> list[str]:
     return found
 
 
+def run_problems(config: DictConfig, name: str, build: bool) -> list[str]:
+    """List what keeps a config that can be read from being run, each as one line.
+
+    Args:
+        build: build what the comparison needs before it runs a side: runner, timer and tolerance.
+    """
+    found = [] if config.get("data") is not None else [f"{name} assigns no 'data', on whose batches the model is run"]
+    for part in ("runner", *SETTINGS) if build else ():
+        try:
+            value = dict(instantiate_parts(filled(config, (part,)), (part,)))[part]
+        except Exception as error:
+            where = " ".join(f"({note})" for note in getattr(error, "__notes__", ()))
+            found.append(f"{type(error).__name__}: {error} {where}".strip())
+            continue
+        kind = SETTINGS.get(part, "").rpartition(".")[2]
+        if kind and value is not None and type(value).__qualname__ != kind:
+            found.append(f"{part} of {name} must be a {kind}, got {value!r}{_at(config, part)}")
+    return found
+
+
 def _complete(config: DictConfig, name: str) -> DictConfig:
     """Give a copy with every part, or say which is missing or misspelt."""
     problems = part_problems(config, name)

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 STRAYED = "a timed call gave other outputs than an untimed one"
 SpeedVerdict = Literal["faster", "slower", "level", "inconclusive"]
+
+
+def no_time(clocks: Any, *, nothing: bool = False) -> str:
+    """Say what is wrong with the seconds of a trial by clock; empty where they can be times.
+
+    A clock besides `wall` may show 0, as one of processor time does for a short call.
+
+    Args:
+        nothing: nothing was called, for which every clock may show 0.
+    """
+    if not isinstance(clocks, Mapping):
+        return f"wanted seconds by clock, got {clocks!r}"
+    if "wall" not in clocks:
+        return f"there is no clock 'wall', only {', '.join(map(repr, clocks)) or 'none at all'}"
+    for clock, seconds in clocks.items():
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if not number or not 0 <= seconds < math.inf:
+            return f"the clock {clock!r} shows {seconds!r} seconds, which cannot be"
+        if seconds == 0 and clock == "wall" and not nothing:
+            return f"the clock {clock!r} shows {seconds!r} seconds: it stands still, or is too coarse for such calls"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -39,6 +61,8 @@ class Measurement:
         compiled: for each side, graphs that its compiler made in the timed rounds.
         kept: for each side, "same" when the outputs of a timed call, drawn at random, are those of an untimed call
             on the same input; else what differed; empty where it was not looked at.
+        unmet: for each side, how many times as long a call takes on values that it has not met as on the same values
+            again; NaN where no such values can be made, empty where it was not looked at.
         one_thread: for each side, seconds per call with one thread; empty where there is no more than one anyway.
         others: cores that other processes kept busy meanwhile; None where that cannot be told.
         first: for each side, seconds of compiling and of the first call in this process.
@@ -56,6 +80,7 @@ class Measurement:
     interrupted: int = 0
     compiled: tuple[int, ...] = ()
     kept: tuple[str, ...] = ()
+    unmet: tuple[float, ...] = ()
     one_thread: tuple[float, ...] = ()
     others: float | None = None
     first: tuple[float, ...] = ()

@@ -67,12 +67,6 @@ def notes(name: str, result: Result) -> Iterator[str]:
             yield f"with {rerun.setting}, the {name} differs from itself{size}, which is beyond its dtype's tolerance"
 
 
-def value_reasons(leaf: LeafReport) -> tuple[str, ...]:
-    """Give those of a leaf's reasons that speak of its values, not of its dtype, shape or kind."""
-    count = f"{leaf.mismatches:,} of {leaf.elements:,} values "
-    return tuple(r for r in leaf.reasons if leaf.mismatches and (r.startswith(count) or " are NaN or infinite " in r))
-
-
 def _made(result: Result) -> tuple[Rerun, ...]:
     again = result.preparation.again if result.preparation else None
     return tuple(rerun for rerun in (again, *result.reruns) if rerun is not None and rerun.leaves)
@@ -82,11 +76,11 @@ def _placed(leaf: LeafReport, noise: float) -> LeafReport:
     leaf = replace(leaf, noise=noise)
     largest = leaf.max_abs.value if leaf.max_abs else math.inf
     within = 0 < largest <= noise < math.inf
-    if leaf.verdict != "different" or not within or len(leaf.reasons) != 1 or not value_reasons(leaf):
+    if leaf.verdict != "different" or not within or leaf.form_reasons or leaf.not_finite:
         return leaf
     verdict: Verdict = "unjudged"
     why = f"{leaf.reasons[0]}, which is within the reference's own noise: {largest:.3g} against {noise:.3g}"
-    return replace(leaf, verdict=verdict, reasons=(why,))
+    return replace(leaf, verdict=verdict, reasons=(why,), value_reasons=(why,))
 
 
 def _exact(leaf: LeafReport) -> bool:
@@ -94,7 +88,7 @@ def _exact(leaf: LeafReport) -> bool:
 
 
 def _size(leaf: LeafReport) -> float:
-    if len(leaf.reasons) > len(value_reasons(leaf)) or any(" are NaN or infinite " in r for r in leaf.reasons):
+    if leaf.form_reasons or leaf.not_finite:
         return math.inf
     if leaf.max_abs is None:
         return math.inf if leaf.mismatches else 0.0

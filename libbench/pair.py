@@ -128,9 +128,11 @@ class Pair:
 
     def note_seeds(self, trusted: Trusted, others: Sequence[Trusted]) -> None:
         """Say so where further seeds have changed nothing: they are no further evidence."""
+        if not others:
+            return
         first = self.comparison.inputs, _first(trusted)
         found = [(c.inputs, _first(other)) for c, other in zip(self.comparison.seeds, others, strict=True)]
-        if found and None not in first and all(each == first for each in found):
+        if None not in first and all(each == first for each in found):
             note = "no seed changes the reference's inputs or its first outputs: all seeds show the same"
             self.update(notes=(*self.comparison.notes, note))
 
@@ -163,8 +165,8 @@ class Pair:
         """Compare the times of a side that was saved with those of the other, which is timed by itself."""
         for name, side in zip(SIDES, self._jobs, strict=True):
             if isinstance(side, SavedSide) and side.untimed():
-                self.update(notes=(*self.comparison.notes, f"speed not measured: {side.untimed()}"))
-                if side.timing_failure is not None:
+                self._note_untimed(side.untimed())
+                if side.timing_failure is not None and side.timing_failure.kind != "clock":
                     self._failed(name, side.timing_failure)
                 return
         self._compare_times()
@@ -173,6 +175,9 @@ class Pair:
             self.update(timer=self._timer)
             known: Result = getattr(self.comparison, name)
             for result in timed_alone(known, job, self._timer, folder, self._watch, self._plan.processes):
+                if result.failure is not None:
+                    self._failed(name, result.failure)
+                    return
                 self.update(**{name: result})
                 self._compare_times()
 
@@ -180,8 +185,16 @@ class Pair:
         timings = self.comparison.reference.timings, self.comparison.target.timings
         self.update(speedups=speedups_apart(*timings, unlike=speed_differs(self.comparison.comparability)))
 
+    def _note_untimed(self, why: str) -> None:
+        """Say why there is no speed; times that were taken before are no ground for one."""
+        self.update(speedups=(), notes=(*self.comparison.notes, f"speed not measured: {why}"))
+
     def _failed(self, name: str, failure: Failure) -> None:
-        self.update(**{name: replace(getattr(self.comparison, name), failure=failure)})
+        """Take note of a failure of the timing, which is none of the side where a clock is to blame."""
+        if failure.kind == "clock":
+            self._note_untimed(failure.message)
+        else:
+            self.update(**{name: replace(getattr(self.comparison, name), failure=failure)})
 
     def _why(self) -> str:
         if not one_runner([job for job in self._jobs if isinstance(job, Job)]):

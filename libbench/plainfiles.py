@@ -23,6 +23,7 @@ from safetensors import SafetensorError, safe_open
 
 from libbench.compare import OutputComparison
 from libbench.errors import LibbenchError, did_you_mean
+from libbench.filekinds import found_in
 from libbench.findings import OutputsReport
 from libbench.settings import Tolerance
 from libbench.tree import Snapshot, join, snapshot
@@ -53,29 +54,45 @@ def read_plain(path: str | Path) -> Snapshot:
     file = Path(path)
     read = _READERS.get(file.suffix.lower())
     if not file.is_file():
-        near = [each.name for each in file.parent.iterdir()] if file.parent.is_dir() else []
-        raise LibbenchError(f"{path} is {'a folder' if file.is_dir() else f'not there{did_you_mean(file.name, near)}'}")
+        raise LibbenchError(f"{path} {_no_file(file)}")
     if read is None:
         raise LibbenchError(f"wanted a file that ends in {', '.join(_READERS)}, got {str(path)!r}")
     with _readable(file):
         return read(file)
 
 
+def _no_file(file: Path) -> str:
+    if file.is_dir():
+        return "is a folder, not a file of tensors"
+    if file.exists():
+        return "is no regular file"
+    if file.is_symlink():
+        return f"is a link to {file.readlink()}, which is not there"
+    near = [each.name for each in file.parent.iterdir()] if file.parent.is_dir() else []
+    return f"is not there{did_you_mean(file.name, near)}"
+
+
 @contextmanager
 def _readable(file: Path) -> Iterator[None]:
-    """Turn what is raised while reading a file into an error that names it."""
+    """Turn what is raised while reading a file into an error that names it and says what it is instead."""
     try:
         yield
     except (*_DAMAGED, pickle.UnpicklingError) as error:
-        text = " ".join(str(error).split()) or type(error).__name__
+        text = " ".join(str(error).split())
         unsafe = re.search(r"[Uu]nsupported (?:global: GLOBAL|class) (\S+)", text)
-        if "allow_pickle" in text:
-            text = "it holds objects, which only unpickling could read, and that may run anything"
-        elif unsafe is not None:
-            text = (
-                f"it holds more than weights, {unsafe[1]}, which only unpickling could read, and that may run anything"
-            )
-        raise LibbenchError(f"{file} cannot be read: {text}") from error
+        kind, wanted = found_in(file), file.suffix.lower().replace(".pth", ".pt")
+        if unsafe is not None:
+            what = f"it holds more than weights, {unsafe[1]}, {_UNPICKLED}"
+        elif kind != wanted:
+            what = f"it is a {kind} file by its content" if kind in _READERS else f"it is {kind}"
+        elif "allow_pickle" in text:
+            what = f"it holds objects, {_UNPICKLED}"
+        else:
+            what = f"it is damaged or cut off ({text[:100] or type(error).__name__})"
+        raise LibbenchError(f"{file} cannot be read as a {wanted} file: {what}") from error
+
+
+_UNPICKLED = "which only unpickling could read, and that may run anything"
 
 
 def _safetensors(file: Path) -> Snapshot:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
 from libbench.interfaces import Batch
-from libbench.tree import same_form, tensors
+from libbench.tree import map_tensors, same_form, tensors
 
 SIZE = 8
 """Inputs in a pool, so that an answer kept from the last call is not the right one."""
@@ -42,7 +43,8 @@ class Pool:
         # Found out once: a turn stands between two rounds, and must not take as long as one.
         self._values = [[tensor for _, tensor in tensors(batch.inputs)] for batch in self._batches]
         self.alike = all(same_form(batches[0].inputs, batch.inputs) for batch in batches)
-        self._movable = self.alike and len({_movable(values) for values in self._values} - {None}) == 1
+        plain = self.alike and not any(_nested(batch.inputs) for batch in batches)
+        self._movable = plain and len({_movable(values) for values in self._values} - {None}) == 1
         self._places = [[tensor for _, tensor in tensors(batch.inputs)] for batch in self._live]
 
     def refresh(self, turn: int) -> None:
@@ -81,9 +83,21 @@ class Pool:
         return self._held[self._order[position % _WALK]]
 
 
+def _nested(inputs: Any) -> bool:
+    """Tell whether a tensor of rows of several lengths is among the inputs, into which no other values are copied."""
+    found: list[bool] = []
+
+    def look(tensor: torch.Tensor) -> torch.Tensor:
+        found.append(tensor.is_nested)
+        return tensor
+
+    map_tensors(look, inputs)
+    return any(found)
+
+
 def _movable(values: Sequence[torch.Tensor]) -> tuple[int, ...] | None:
     """Say which of the tensors are one and the same; None where other values cannot simply be copied into them."""
-    if any(value.layout is not torch.strided or value.is_nested for value in values):
+    if any(value.layout is not torch.strided for value in values):
         return None
     known = [id(value) for value in values]
     return tuple(known.index(each) for each in known)

@@ -120,6 +120,9 @@ class RankWorker(Worker):
         kind = LeadingSide if self._group.rank == 0 else RankSide
         return kind(side, mark, self._rng, self._group)
 
+    def _unmet(self, timer: Timer) -> tuple[float, ...]:
+        return ()  # the other ranks would have to call along
+
     def _one_thread(self, timer: Timer) -> tuple[float, ...]:
         return ()  # threads of several ranks are no question of one
 

@@ -9,6 +9,7 @@ import dataclasses
 import json
 import math
 import os
+import reprlib
 import types
 from collections.abc import Mapping
 from functools import cache
@@ -40,37 +41,41 @@ def encode(value: Any) -> Any:
     raise TypeError(f"cannot write {type(value).__qualname__} as JSON: {value!r}")
 
 
-def decode(kind: Any, data: Any) -> Any:
+def decode(kind: Any, data: Any, at: str = "") -> Any:
     """Give the value of type `kind` that `encode` wrote as `data`.
 
     A field that `data` lacks takes its default; one that `kind` does not know is left out, so that a record of
     another version can be read.
 
+    Args:
+        at: where `data` stands, for who reads the error.
+
     Raises:
-        TypeError: `data` does not fit `kind`.
+        TypeError, ValueError: `data` does not fit `kind`; the text says at which key.
     """
     origin = get_origin(kind)
     if kind is Any:
         return data
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return _decode_record(kind, data)
+        return _decode_record(kind, data, at)
     if origin in (Union, types.UnionType):
-        return _decode_union(get_args(kind), data)
+        return _decode_union(kind, data, at)
     if origin is Literal:
-        return _expect(data in get_args(kind), kind, data)
+        return _expect(data in get_args(kind), kind, data, at)
     if origin is tuple and isinstance(data, list):
         inner = get_args(kind)
         if len(inner) == 2 and inner[1] is Ellipsis:
-            return tuple(decode(inner[0], item) for item in data)
-        return tuple(decode(i, item) for i, item in zip(inner, data, strict=True))
+            return tuple(decode(inner[0], item, _below(at, i)) for i, item in enumerate(data))
+        _expect(len(data) == len(inner), kind, data, at)
+        return tuple(decode(each, item, _below(at, i)) for i, (each, item) in enumerate(zip(inner, data, strict=True)))
     if origin is not None and issubclass(origin, Mapping) and isinstance(data, dict):
         key, item = get_args(kind)
-        return {(int(k) if key is int else k): decode(item, v) for k, v in data.items()}
+        return {(int(k) if key is int else k): decode(item, v, _below(at, k)) for k, v in data.items()}
     if kind is float:
-        return float(_expect(_is_number(data), kind, data))
+        return float(_expect(_is_number(data), kind, data, at))
     if kind in (int, str, bool):
-        return _expect(type(data) is kind, kind, data)
-    return _expect(kind in (None, types.NoneType) and data is None, kind, data)
+        return _expect(type(data) is kind, kind, data, at)
+    return _expect(kind in (None, types.NoneType) and data is None, kind, data, at)
 
 
 def check_document(document: Any, schema: str, version: int) -> None:
@@ -81,10 +86,10 @@ def check_document(document: Any, schema: str, version: int) -> None:
     """
     if not isinstance(document, Mapping) or document.get("schema") != schema:
         found = document.get("schema") if isinstance(document, Mapping) else type(document).__name__
-        raise LibbenchError(f"wanted a document of schema {schema!r}, got {found!r}")
+        raise LibbenchError(f"wanted a document of schema {schema!r}, got {reprlib.repr(found)}")
     found = document.get("version")
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise LibbenchError(f"wanted a version of {schema} from 1 to {version}, got {found!r}")
+        raise LibbenchError(f"wanted a version of {schema} from 1 to {version}, got {reprlib.repr(found)}")
     if found > version:
         raise LibbenchError(f"{schema} is of version {found}; this libbench reads up to version {version}")
 
@@ -125,30 +130,67 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _decode_record(kind: Any, data: Any) -> Any:
-    _expect(isinstance(data, dict), kind, data)
-    hints = _hints(kind)
-    return kind(**{f.name: decode(hints[f.name], data[f.name]) for f in dataclasses.fields(kind) if f.name in data})
+def _decode_record(kind: Any, data: Any, at: str) -> Any:
+    _expect(isinstance(data, dict), kind, data, at)
+    hints, given = _hints(kind), {}
+    for field in dataclasses.fields(kind):
+        if field.name in data:
+            given[field.name] = decode(hints[field.name], data[field.name], _below(at, field.name))
+        elif field.default is field.default_factory is dataclasses.MISSING:
+            raise TypeError(f"it has no {_below(at, field.name)}")
+    try:
+        return kind(**given)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{at}: {error}" if at else str(error)) from error
 
 
-def _decode_union(kinds: tuple[Any, ...], data: Any) -> Any:
-    if data is None and types.NoneType in kinds:
+def _decode_union(kind: Any, data: Any, at: str) -> Any:
+    kinds = [each for each in get_args(kind) if each is not types.NoneType]
+    if data is None and len(kinds) < len(get_args(kind)):
         return None
-    for kind in kinds:
-        if kind is types.NoneType:
-            continue
+    if len(kinds) == 1 and data is not None:
+        return decode(kinds[0], data, at)
+    for each in kinds:
         try:
-            return decode(kind, data)
+            return decode(each, data)
         except (TypeError, ValueError):
             continue
-    return _expect(False, Union[kinds], data)  # noqa: UP007 - kinds is a value here
+    return _expect(False, kind, data, at)
 
 
 def _is_number(data: Any) -> bool:
-    return data in ("nan", "inf", "-inf") or (isinstance(data, int | float) and not isinstance(data, bool))
+    if isinstance(data, int) and not isinstance(data, bool):
+        return abs(data) < 2**1023  # beyond it there is no float
+    return isinstance(data, float) or data in ("nan", "inf", "-inf")
 
 
-def _expect(fits: bool, kind: Any, data: Any) -> Any:
+def _below(at: str, key: Any) -> str:
+    return f"{at}.{key}" if at else str(key)
+
+
+def _expect(fits: bool, kind: Any, data: Any, at: str) -> Any:
     if not fits:
-        raise TypeError(f"expected {kind}, got {data!r}")
+        raise TypeError(f"{f'{at}: ' if at else ''}wanted {_kind_name(kind)}, got {reprlib.repr(data)}")
     return data
+
+
+_KINDS: Mapping[Any, str] = {
+    float: "a number",
+    int: "a whole number",
+    str: "text",
+    bool: "true or false",
+    types.NoneType: "null",
+    tuple: "a list",
+}
+
+
+def _kind_name(kind: Any) -> str:
+    """Name a type as who writes JSON knows it."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(_kind_name, inner))
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, inner))}"
+    if origin is tuple and Ellipsis not in inner:
+        return f"a list of {len(inner)}"
+    return _KINDS.get(origin or kind, "an object")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 
 from libbench.measured import Measurement
+from libbench.pool import SIZE as POOL
 from libbench.result import SIDES, Comparison
 
 OCCUPIED = 0.5
 """Cores taken by others, beyond those that are left over, that are worth a word."""
 INTERRUPTED = 0.1
 """Share of pairs with an interrupted trial that is worth a word."""
+FROM_MEMORY = 2.0
+"""How many times as long a side may take for values that it has not met, beyond which that is worth a word."""
 FASTER_ALONE = 0.95
 """One thread is worth a word where it takes no more than this share of the time that all of them take."""
 
@@ -28,13 +32,29 @@ def timing_remarks(comparison: Comparison) -> Iterator[str]:
         graphs = sum(m.compiled[index] for m in measurements if len(m.compiled) > index)
         if graphs:
             yield f"the {side} was compiled again while it was timed: {graphs:,} graphs"
-    sides = comparison.reference, comparison.target
-    if measurements and any(side.preparation and side.preparation.batches == 1 for side in sides):
-        yield "there is one batch only, so that a side that answers from memory would not be seen"
+    yield from _from_memory(comparison)
     if measurements and comparison.reference.curve is not None:
         yield "a call is a training step: in every round both sides train on from the first step, equally many steps"
     if any(m.together and not m.null for m in measurements):
         yield "no second copy of the reference could be built beside the two: the machine's own noise is not known"
+
+
+def _from_memory(comparison: Comparison) -> Iterator[str]:
+    """Say which side is quick with what it has met only, and where that would not be seen."""
+    measurements, sides = comparison.measurements, (comparison.reference, comparison.target)
+    for index, name in enumerate(SIDES):
+        ratios = [m.unmet[index] for m in measurements if len(m.unmet) > index and not math.isnan(m.unmet[index])]
+        if ratios and statistics.median(ratios) > FROM_MEMORY:
+            times = statistics.median(ratios)
+            yield (
+                f"the {name} seems to answer from memory: it takes {times:.1f}x as long for values that it has not met "
+                f"before, and the speed is that of values that come again"
+            )
+    if measurements and any(side.preparation and side.preparation.batches == 1 for side in sides):
+        yield (
+            "there is one batch only, so that a side that answers from memory would not be seen: give the data more "
+            f"samples, or a smaller batch size, for {POOL} batches or more"
+        )
 
 
 def _busy(measurements: Sequence[Measurement], threads: int, cores: int) -> Iterator[str]:

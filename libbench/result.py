@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
-from libbench.errors import MissingPackageError, UnavailableError
+from libbench.errors import ClockError, MissingPackageError, UnavailableError
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.measured import Measurement, NullArm, Speedup, Timing
 from libbench.settings import Timer, Tolerance
@@ -22,7 +22,7 @@ SCHEMA_VERSION = 1
 SIDES = ("reference", "target")
 """What the two sides of a comparison are called, in the order in which they are always given."""
 Stage = Literal["instantiate", "compile", "evaluate", "measure"]
-Kind = Literal["exception", "signal", "timeout", "memory", "unavailable"]
+Kind = Literal["exception", "signal", "timeout", "memory", "unavailable", "clock"]
 Verdict = Literal["same", "different", "unjudged"]
 
 
@@ -32,8 +32,8 @@ class Failure:
 
     Attributes:
         stage: what the side was doing.
-        kind: "exception" raised by it, "signal" that ended its process, "timeout", "memory" that ran out, or a package
-            or compiler that is "unavailable" here.
+        kind: "exception" raised by it, "signal" that ended its process, "timeout", "memory" that ran out, a package or
+            compiler that is "unavailable" here, or a "clock" of the device that shows what cannot be a time.
         message: one line.
         traceback: the Python traceback, or the last lines that the process wrote; may be empty.
     """
@@ -299,6 +299,11 @@ class Comparison:
         """
         return max([self._own_code(), *(seed.exit_code for seed in self.seeds)])
 
+    def at_each_seed(self) -> tuple[Comparison, ...]:
+        """Give this comparison at its first seed alone, and then those at the further seeds."""
+        own = len(self.checks) - len(self.seeds)  # the further seeds' checks come last, one for each
+        return (replace(self, checks=self.checks[:own], seeds=()), *self.seeds)
+
     def _own_code(self) -> int:
         unjudged = [check for check in self.checks if check.verdict == "unjudged"]
         if not self.complete or self.reference.failure or any(c.name.startswith("reference") for c in unjudged):
@@ -311,6 +316,8 @@ class Comparison:
 def _kind(error: BaseException) -> Kind:
     if isinstance(error, MissingPackageError | UnavailableError):
         return "unavailable"
+    if isinstance(error, ClockError):
+        return "clock"
     # torch's own class for this is not looked up, since records are read without torch.
     names = {kind.__name__ for kind in type(error).__mro__}
     return "memory" if names & {"MemoryError", "OutOfMemoryError"} else "exception"

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import libbench
 from libbench.errors import LibbenchError
 from libbench.job import Job
+from libbench.measured import no_time
 from libbench.records import check_document, decode, encode, write_json
 from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Failure, JobRecord, Output, Result
 from libbench.settings import Timer, Tolerance
@@ -69,10 +70,11 @@ class SavedSide:
         folder = Path(folder)
         document = _document(folder)
         try:
-            result = decode(Result, document["result"])
-            told = {name: decode(kind, document[name]) for name, kind in _TOLD.items()}
+            told = {name: decode(kind, document[name], name) for name, kind in _TOLD.items()}
+            result = told.pop("result")
+            _check_figures(result)
         except (KeyError, TypeError, ValueError) as error:
-            what = f"it has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+            what = f"it has no {error.args[0]}" if isinstance(error, KeyError) else error
             raise LibbenchError(f"{folder / RESULT} is not that of a saved side: {what}") from error
         complete, count = told.pop("complete"), told.pop("batches")
         batches = tuple(_index(folder / OUTPUTS / INDEX, count))
@@ -136,12 +138,35 @@ AnySide = Job | SavedSide
 """What a comparison compares."""
 
 _TOLD: Mapping[str, Any] = {
+    "result": Result,
     "complete": bool,
     "batches": int,
     "spill": int,
     "tolerance": Tolerance | None,
     "timer": Timer | None,
 }
+
+
+_FIGURES = ("cores", "threads", "world size", "load")
+"""The numbers of an environment that are reckoned with; all else of it is only shown."""
+
+
+def _check_figures(result: Result) -> None:
+    for name in _FIGURES:
+        value = result.environment.get(name, 0)
+        if type(value) not in (int, float):
+            raise TypeError(f"result.environment.{name}: wanted a number, got {value!r}")
+    for number, process in enumerate(result.timings):
+        at = f"result.timings.{number}"
+        if process.keys() != result.timings[0].keys():
+            raise ValueError(f"{at} has the clocks {', '.join(process) or 'none'}, not those of the first process")
+        counts = {len(timing.seconds) for timing in process.values()}
+        if len(counts) != 1 or 0 in counts:
+            raise ValueError(f"{at} has no trials, or not as many of each clock")
+        for trial in zip(*(timing.seconds for timing in process.values()), strict=True):
+            wrong = no_time(dict(zip(process, trial, strict=True)))
+            if wrong:
+                raise ValueError(f"{at}: {wrong}")
 
 
 class SavedSideWriter:
@@ -189,7 +214,7 @@ def _document(folder: Path) -> Any:
         raise LibbenchError(f"{folder} is a folder without {RESULT}: {wanted}")
     try:
         document = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"results": []}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise LibbenchError(f"{file} cannot be read: {error}") from error
     if isinstance(document, dict) and "results" in document and inner:
         raise LibbenchError(f"{folder} holds several saved sides; name one of {', '.join(inner)} in it")
@@ -209,7 +234,7 @@ def _index(file: Path, count: int) -> Iterator[Kept]:
         for line in lines if not lines or lines[-1].endswith("\n") else lines[:-1]:
             number += 1
             yield decode(Kept, json.loads(line))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise LibbenchError(f"{file} cannot be read, line {number}: {error}") from error
     if number < count:
         raise LibbenchError(f"{file} is cut off: it has {number} of {count} batches")

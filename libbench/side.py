@@ -242,10 +242,16 @@ class Side:
 
     def fresh(self, batch: Batch) -> Batch:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
-        copied = map_tensors(torch.clone, batch.inputs)
-        # What is no tensor may be changed in place, too; the tensors, which are copied already, are kept.
-        copied = copy.deepcopy(copied, {id(tensor): tensor for _, tensor in tensors(copied)})
-        return replace(batch, inputs=self.parts.device.put(copied))
+        clones: dict[int, Any] = {}
+
+        def clone(tensor: torch.Tensor) -> torch.Tensor:
+            copied = tensor.clone()
+            clones[id(copied)] = copied
+            return copied
+
+        copied = map_tensors(clone, batch.inputs)
+        # What is no tensor may be changed in place, too; the tensors that are copied already are kept.
+        return replace(batch, inputs=self.parts.device.put(copy.deepcopy(copied, clones)))
 
     def call(self, batch: Batch) -> Any:
         workload = self.parts.workload

@@ -7,20 +7,29 @@ import mmap
 import random
 import resource
 import statistics
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from libbench.errors import LibbenchError
+import torch
+
+from libbench.errors import ClockError
 from libbench.group import whole
-from libbench.interfaces import Stepping
+from libbench.interfaces import Batch, Stepping
 from libbench.measure import Trial
+from libbench.measured import no_time
 from libbench.pool import SIZE, Pool
 from libbench.reruns import compare_runs
 from libbench.side import Side
-from libbench.tree import Snapshot, snapshot
+from libbench.tree import Snapshot, fingerprint, map_tensors, snapshot
 
 WATCHED = 2
 """Inputs of the pool whose first outputs are remembered, for those of timed calls to be compared with."""
+
+
+PROBES = 5
+"""Values that a side has not met, on which it is called to find out whether it answers from memory."""
 
 
 class TimedSide:
@@ -38,13 +47,14 @@ class TimedSide:
         self._kept: tuple[int, Snapshot] | None = None
         self._turns = 0
         self._step = side.parts.workload.step
+        self._clocks: dict[str, float] = {}
         with side.during("measure"):
             self._pool = Pool(side.full(SIZE), side.fresh)
             # What it gives before it is worn by timing is what it must give while it is timed.
             # A step gives something else each time, since the steps before it have changed the model.
-            self._steps = isinstance(side.parts.workload, Stepping)
+            self.steps = isinstance(side.parts.workload, Stepping)
             size = self._pool.size
-            watched = [] if self._steps else rng.sample(range(size), min(WATCHED, size))
+            watched = [] if self.steps else rng.sample(range(size), min(WATCHED, size))
             self._expected = {n: snapshot(side.call(side.fresh(self._pool.batch(n)))) for n in watched}
 
     @property
@@ -55,12 +65,12 @@ class TimedSide:
     def clock_cost(self) -> float:
         """Give the seconds that the device's clocks take for a call that does nothing."""
         with self._side.during("measure", announce=False):
-            return statistics.median(self._clocked(_nothing).get("wall", 0.0) for _ in range(20))
+            return statistics.median(self._time(_nothing, nothing=True)["wall"] for _ in range(20))
 
     @property
     def alike(self) -> bool:
         """Whether all inputs are of one form, and any number of calls leaves the model as it is."""
-        return self._pool.alike and not self._steps
+        return self._pool.alike and not self.steps
 
     def go_on(self) -> None:
         """Let the next turns follow those of the rounds before, instead of beginning again."""
@@ -102,23 +112,53 @@ class TimedSide:
 
         with self._side.during("measure", announce=False), parts.workload.mode():
             graphs, switches = self._graphs(), _switches()
-            clocks = dict(self._clocked(kept_calls if keep else calls))
+            clocks = self._time(kept_calls if keep else calls)
             trial = Trial(clocks, _switches() - switches, self._graphs() - graphs)
-            self._check(clocks)
             if keep:
                 self._kept = number, snapshot(whole(outputs.pop()))
             return trial
 
-    def _clocked(self, calls: Callable[[], None]) -> Mapping[str, float]:
+    def _clocked(self, calls: Callable[[], Any]) -> Mapping[str, float]:
         return self._side.parts.device.time(calls)
 
-    def _check(self, clocks: Mapping[str, float]) -> None:
-        name = type(self._side.parts.device).__qualname__
-        if "wall" not in clocks:
-            raise LibbenchError(f"{name}.time() must give 'wall', got {', '.join(clocks) or 'no clock'}")
-        for clock, seconds in clocks.items():
-            if not 0 <= seconds < math.inf or (clock == "wall" and seconds == 0):
-                raise LibbenchError(f"{name}.time() must give seconds above 0, got {clock} {seconds!r}")
+    def _time(self, call: Callable[[], Any], *, nothing: bool = False) -> dict[str, float]:
+        """Let the device time a call; what its clocks show must be times, of the same clocks as ever."""
+        clocks = self._clocked(call)
+        wrong = no_time(clocks, nothing=nothing)
+        if not wrong and clocks.keys() != (self._clocks or clocks).keys():
+            wrong = f"the clocks were {', '.join(self._clocks)}, and are {', '.join(clocks)} now"
+        if wrong:
+            name = type(self._side.parts.device).__qualname__
+            raise ClockError(f"the device {name} is at fault, whose time() times the call: {wrong}")
+        self._clocks = dict(clocks)
+        return self._clocks
+
+    def unmet(self, most: float) -> float:
+        """Give how many times as long a call takes on values that the side has not met as on the same values again.
+
+        The values are those of batches whose samples stand in another order. Both calls get tensors of their own, and
+        each follows one on an input that is well known.
+
+        Args:
+            most: seconds after which no more values are tried.
+
+        Returns:
+            The median; NaN where the samples of no batch can be put in another order.
+        """
+        ratios: list[float] = []
+        begin = time.monotonic()
+        with self._side.during("measure", announce=False), self._side.parts.workload.mode():
+            for probe in range(PROBES):
+                batch = _reordered(self._pool.batch(probe % self._pool.size), 1 + probe // self._pool.size)
+                if batch is not None and (not ratios or time.monotonic() - begin < most):
+                    first, second = (self._after_a_known_one(self._side.fresh(batch)) for _ in range(2))
+                    ratios.append(first / second)
+        return statistics.median(ratios) if ratios else math.nan
+
+    def _after_a_known_one(self, batch: Batch) -> float:
+        step, call = self._side.parts.workload.step, self._side.compiled.call
+        step(call, self._side.fresh(self._pool.at(0)))
+        return self._time(lambda: step(call, batch))["wall"]
 
     def kept(self) -> str:
         """Say "same", or in what the kept outputs of a timed call were not those of the first call on its input.
@@ -136,6 +176,20 @@ class TimedSide:
     def _graphs(self) -> int:
         facts = self._side.compiled.facts
         return (facts().graphs or 0) if facts else 0
+
+
+def _reordered(batch: Batch, by: int) -> Batch | None:
+    """Give the batch with its samples moved on by so many; None where that gives no other values."""
+    count = len(batch.indices)
+
+    def moved(tensor: torch.Tensor) -> torch.Tensor:
+        by_sample = not tensor.is_nested and tensor.layout is torch.strided and tensor.shape[:1] == (count,)
+        return tensor.roll(by, 0) if by_sample else tensor
+
+    if by >= count:
+        return None
+    inputs = map_tensors(moved, batch.inputs)
+    return None if fingerprint(inputs) == fingerprint(batch.inputs) else replace(batch, inputs=inputs)
 
 
 def _nothing() -> Any:

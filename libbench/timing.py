@@ -193,6 +193,7 @@ def _joined(rounds: list[tuple[Measurement, Measurement]]) -> Measurement:
         interrupted=sum(each.interrupted for side in sides for each in side),
         compiled=tuple(sum(each.compiled[0] for each in side) for side in sides),
         kept=tuple(_worst(side) for side in sides),
+        unmet=tuple(each.unmet[0] for side in sides for each in side if each.unmet),
         one_thread=tuple(each.one_thread[0] for side in sides for each in side if each.one_thread),
         others=statistics.fmean(others) if others else None,
     )

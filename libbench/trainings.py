@@ -11,7 +11,6 @@ from libbench.compare.arrays import tolerance_for
 from libbench.curves import CurveReport
 from libbench.drift import Allowance, compare_curves
 from libbench.findings import LeafReport, OutputsReport, Verdict
-from libbench.noise import value_reasons
 from libbench.result import Result
 from libbench.settings import Tolerance
 
@@ -52,7 +51,7 @@ def judged_by_curve(outputs: OutputsReport, curves: CurveReport | None) -> Outpu
 
 
 def _loss(leaf: LeafReport, verdict: Verdict) -> LeafReport:
-    values = value_reasons(leaf)
-    if leaf.verdict != "different" or len(values) != len(leaf.reasons):
+    if leaf.verdict != "different" or leaf.form_reasons:
         return leaf
-    return replace(leaf, verdict=verdict, reasons=(), notes=(*leaf.notes, *values, "judged as a curve, see there"))
+    notes = (*leaf.notes, *leaf.value_reasons, "judged as a curve, see there")
+    return replace(leaf, verdict=verdict, reasons=(), value_reasons=(), notes=notes)

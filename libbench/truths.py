@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from libbench.findings import LeafReport, OutputsReport, TruthReport, Verdict
-from libbench.noise import value_reasons
 from libbench.result import Result
 
 
@@ -41,6 +40,6 @@ def _form(leaf: LeafReport) -> LeafReport:
     names = [str(name).rpartition(".")[2] for name in leaf.dtypes]
     if not all(name.startswith(("float", "bfloat", "complex")) for name in names):
         return leaf
-    values = value_reasons(leaf)
-    left = tuple(reason for reason in leaf.reasons if reason not in values)
-    return replace(leaf, reasons=left, mismatches=0, verdict=leaf.verdict if left else "same")
+    left = leaf.form_reasons
+    verdict = leaf.verdict if left else "same"
+    return replace(leaf, reasons=left, value_reasons=(), mismatches=0, not_finite=0, verdict=verdict)

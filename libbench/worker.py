@@ -31,6 +31,8 @@ from libbench.timed import TimedSide
 
 CLOCK_COSTS = 50
 """A trial lasts at least so many times as long as reading the clocks."""
+PROBED = 0.05
+"""The share of the budget in which each side is called on values that it has not met."""
 RUNNING = "running"
 """The file of a session that says which side is being timed."""
 
@@ -110,7 +112,9 @@ class Worker:
                 alike=all(side.alike for side in self._timed),
             )
         found = replace(found, others=others.cores, kept=self._kept())
-        return replace(found, one_thread=self._one_thread(timer)) if first_time else found
+        if not first_time:
+            return found
+        return replace(found, unmet=self._unmet(timer), one_thread=self._one_thread(timer))
 
     def _begin_rounds(self) -> bool:
         """Hold the sides ready to be timed; tell whether it is for the first time."""
@@ -132,6 +136,13 @@ class Worker:
 
     def _kept(self) -> tuple[str, ...]:
         return tuple(side.kept() for side in self._timed[:2])
+
+    def _unmet(self, timer: Timer) -> tuple[float, ...]:
+        """Give by how much each side is slower on values that it has not met; nothing for steps: all are new."""
+        sides = self._timed[:2]
+        if any(side.steps for side in sides):
+            return ()
+        return tuple(side.unmet(PROBED * timer.budget) for side in sides)
 
     def _one_thread(self, timer: Timer) -> tuple[float, ...]:
         """Give the seconds per call with one thread, for as little time as tells; nothing where there is one anyway."""

@@ -57,7 +57,8 @@ def different_leaf(path="logits", **more):
         "max_abs": Extreme(value=0.125, at=(41, 3), reference=1.25, target=1.375), "level": -0.9,
         "first_mismatch": (7, 1),
     }  # fmt: skip
-    return leaf(path, "different", **{**known, **more})
+    known = {**known, **more}
+    return leaf(path, "different", value_reasons=tuple(r for r in known["reasons"] if " values are " in r), **known)
 
 
 def outputs(*leaves, **more):

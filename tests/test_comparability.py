@@ -6,7 +6,7 @@ import pytest
 from report_records import comparison, different_leaf, leaf, outputs, side, speedup
 
 from libbench.comparability import comparability, speed_differs
-from libbench.report.text import headline, render
+from libbench.report.text import headline, render, render_many
 from libbench.result import Unlike
 
 
@@ -52,20 +52,37 @@ def test_a_side_that_never_told_where_it_ran_is_not_called_unlike():
 
 
 def test_only_what_tells_times_apart_forbids_a_verdict():
-    unlike = [Unlike(name, "1", "2") for name in ("inputs", "dtype", "torch", "load", "threads", "batch size")]
+    unlike = [Unlike(name, "1", "2") for name in ("torch", "load", "threads", "batch size", "inputs", "dtype")]
 
-    assert speed_differs(unlike) == "threads, batch size"
-    assert speed_differs(unlike[:4]) == ""
+    assert speed_differs(unlike) == "threads, batch size, inputs, dtype"
+    assert speed_differs(unlike[:2]) == ""
 
 
 def test_what_differs_stands_before_the_ratio_in_the_first_line_and_in_the_report():
-    unlike = (Unlike("batch size", "8", "4"), Unlike("inputs", "a", "b"))
+    unlike = (Unlike("batch size", "8", "4"), Unlike("threads", "1", "2"))
     made = comparison(comparability=unlike)
 
-    assert " · not alike: batch size · 1.83x FASTER" in headline(made)
+    assert " · not alike: threads · 1.83x FASTER" in headline(comparison(comparability=unlike[1:]))
     text = render(made)
     assert re.search(r"batch size +8 +4\n", text).start() < text.index("wall per call")
     assert "not alike" not in headline(comparison(comparability=unlike, speedups=()))
+
+
+@pytest.mark.parametrize("name", ["batch size", "inputs", "dtype", "shape", "world size"])
+def test_no_speedup_is_claimed_of_sides_that_do_other_work(name):
+    made = comparison(1.2, comparability=(Unlike(name, "8", "4"), Unlike("threads", "1", "2")))
+    known = name if name == "inputs" else f"{name} 8 against 4"
+    many = render_many([made, comparison()])
+
+    assert headline(made).endswith(
+        f" · NO SPEEDUP between unlike sides: {known} · CANNOT BE JUDGED: whether it is at least 1.2x as fast"
+    )
+    assert "FASTER" not in headline(made)
+    assert re.search(rf"wall per call +412 us +225 us +1.83x \[1.79, 1.88\] not alike: {name}\n", render(made))
+    assert "pays off" not in render(made)
+    assert made.exit_code == 2
+    assert f"1.83x [1.79, 1.88] not alike: {name}" in many
+    assert many.count("faster") == 1
 
 
 def test_an_unlike_side_leaves_a_demanded_speedup_unjudged_only_where_it_was_timed_apart():

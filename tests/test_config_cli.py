@@ -99,10 +99,28 @@ def test_validate_lists_every_mistake_at_once(run, tmp_path):
     assert code == 2
     wanted = [
         "did you mean 'out_features'", "no 'nothing'", "no part 'modle'", "no 'model'", "seed must be",
-        "torch.nn.Lineer", "no parameter 'in_feature'", "'in_features', 'out_features'",
+        "torch.nn.Lineer", "no parameter 'in_feature'", "'in_features', 'out_features'", "assigns no 'data'",
     ]  # fmt: skip
     assert [word for word in wanted if not any(word in line for line in lines)] == []
     assert len(lines) == len(wanted)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("data = None", "assigns no 'data', on whose batches the model is run"),
+        ("timer = L('libbench.settings.Timer')(pairs=0)", "pairs must be at least 1, got 0"),
+        ("tolerance = L('libbench.settings.Timer')()", "tolerance of c.py must be a Tolerance, got Timer"),
+        ("runner = L('libbench.runners.process.Process')(timeout=0)", "timeout"),
+    ],
+)
+def test_validate_refuses_what_a_run_would_refuse(run, tmp_path, line, words):
+    (tmp_path / "c.py").write_text(f"from .a import *\nfrom libbench.config import LazyCall as L\n{line}\n")
+
+    code, lines, _ = run("validate", "c.py")
+
+    assert (code, len(lines)) == (2, 1)
+    assert words in lines[0]
 
 
 def test_the_exit_code_of_a_difference_is_that_of_what_counts(run):

@@ -297,3 +297,26 @@ def test_an_absent_part_starts_from_its_default(cfg):
 def test_overrides_are_a_list_of_texts(cfg):
     with pytest.raises(ConfigError, match="list of texts"):
         LazyConfig.apply_overrides(cfg, "n=1")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("data.shapes=(60,)", "extraneous input '(' at column 13; write data.shapes=[60]"),
+        ("a=(None,'b c')", "at column 3; write a=[null,'b c']"),
+        ("a=[(1,2),(3,)]", "at column 4; write a=[[1,2],[3]]"),
+        ("a={1,2}", "write a=[1,2]"),
+        ("a={'x':(1,)}", "write a={x:[1]}"),
+        ("a=it's", 'at column 5; write a="it\'s"'),
+        ("a=x==1", "at column 4; write a='x==1'"),
+        ("a=[1,2", "at column 7; a list is written [1,2]"),
+        ("a=f(1)", "Unknown function 'f'; write a='f(1)'"),
+    ],
+)
+def test_an_override_that_cannot_be_read_says_where_and_what_to_write(text, words):
+    with pytest.raises(ConfigError) as error:
+        LazyConfig.apply_overrides({"a": 1, "data": {"shapes": 1}}, [text])
+
+    assert str(error.value).startswith(f"cannot read the override {text!r}: ")
+    assert str(error.value).endswith(words) or f"{words}, a dict" in str(error.value)
+    assert "expecting" not in str(error.value)

@@ -4,13 +4,16 @@ import math
 from dataclasses import replace
 
 import pytest
+import torch
 from report_records import different_leaf, leaf, outputs, side
 
+from libbench.compare import compare
 from libbench.diff import Plan, diff
 from libbench.findings import Extreme, LeafNoise, Rerun
 from libbench.job import Job
 from libbench.noise import AGAIN, bands, rerun_of, within_noise
 from libbench.report.text import render
+from libbench.truths import but_for_values
 
 NO_SPEED = Plan(speed=False)
 THREADS = """
@@ -55,6 +58,29 @@ def test_what_is_no_matter_of_values_is_never_within_the_noise(reason):
     odd = replace(odd, reasons=(*odd.reasons, reason))
 
     assert within_noise(outputs(odd), {"logits": 1.0}).verdict == "different"
+
+
+def test_what_speaks_of_values_is_known_whatever_its_words():
+    plain = replace(different_leaf(), reasons=("off",), value_reasons=("off",))
+    count = "12 of 3,600 values are in the wrong place"
+
+    assert within_noise(outputs(plain), {"logits": 1.0}).verdict == "unjudged"
+    assert but_for_values(outputs(plain)).verdict == "same"
+    assert within_noise(outputs(replace(plain, not_finite=3)), {"logits": 1.0}).verdict == "different"
+    for form in (replace(plain, reasons=("off", count)), replace(plain, reasons=(count,), value_reasons=())):
+        assert within_noise(outputs(form), {"logits": 1.0}).verdict == "different"
+        assert but_for_values(outputs(form)).leaves[0].reasons == (count,)
+
+
+def test_a_leaf_keeps_what_it_says_of_values_apart_from_what_it_says_of_its_form():
+    ours, theirs = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 2.5, math.nan]).half()
+
+    (found,) = compare(ours, theirs).leaves
+
+    assert found.form_reasons == ("dtype float32 in the reference, float16 in the target",)
+    assert [text.partition(" ")[0] for text in found.value_reasons] == ["2", "1"]
+    assert found.reasons == (*found.form_reasons, *found.value_reasons)
+    assert (found.mismatches, found.not_finite) == (2, 1)
 
 
 def test_one_leaf_outside_of_the_noise_keeps_the_verdict():

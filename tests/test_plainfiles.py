@@ -1,8 +1,11 @@
 """Plain files of tensors: every pair of kinds, what differs, and what cannot be read."""
 
 import json
+import os
+import pickle
 import subprocess
 import sys
+import zipfile
 from collections import OrderedDict
 from pathlib import Path
 
@@ -172,6 +175,11 @@ def lone_array(file):
         np.save(stream, np.ones(2))
 
 
+def zipped(file, name):
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, "x")
+
+
 def model(file):
     torch.save(Net(2, 2), file)
 
@@ -189,7 +197,7 @@ def script(file):
         ("x.pt", script, "cannot be read"),
         ("x.npz", script, "cannot be read"),
         ("x.npy", script, "cannot be read"),
-        ("x.npz", lone_array, "a single array"),
+        ("x.npz", lone_array, "it is a .npy file by its content"),
         ("x.safetensors", script, "cannot be read"),
         ("x.pt", lambda file: file.write_bytes(b""), "cannot be read"),
         ("x.npz", lambda file: file.write_bytes(b""), "cannot be read"),
@@ -215,6 +223,46 @@ def test_what_cannot_be_read_is_one_line_and_exit_code_two(compare, tmp_path, na
         assert len(err.splitlines()) == 1
         assert name in err
         assert words in err
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "npz", "npy", "pt"])
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (lambda file: file.write_text("accuracy 0.5, written by hand\n" * 40), "it is text"),
+        (lambda file: file.write_text("{}"), "it is text"),
+        (lambda file: file.write_bytes(b""), "it is empty"),
+        (lambda file: file.write_bytes(bytes(range(256)) * 20), "it is of no known kind"),
+        (lambda file: file.write_bytes(pickle.dumps({"a": Net(2, 2)})), "only unpickling could read"),
+        (lambda file: zipped(file, "notes.txt"), "it is a zip archive of 1 other files"),
+        (lambda file: file.mkdir(), "is a folder, not a file of tensors"),
+        (lambda file: file.symlink_to("nowhere"), "is a link to nowhere, which is not there"),
+        (os.mkfifo, "is no regular file"),
+    ],
+)
+def test_a_file_of_another_kind_is_called_what_it_is(compare, tmp_path, ending, write, words):
+    good, file = written(tmp_path / "good.safetensors", STATE), tmp_path / f"x.{ending}"
+    write(file)
+
+    code, out, err = compare(good, file)
+
+    assert (code, out) == (2, "")
+    assert words in err
+    assert len(err.strip().splitlines()) == 1
+    assert len(err) < len(str(file)) + 150
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "npz", "npy", "pt"])
+@pytest.mark.parametrize("name", ["a.safetensors", "a.pt", "plain.npz", "a.npy"])
+def test_a_file_whose_name_has_the_ending_of_another_kind_is_called_by_its_own(compare, tmp_path, ending, name):
+    own = Path(name).suffix.strip(".")
+    file = written(tmp_path / name, STATE if own != "npy" else np.arange(10.0))
+    wrong = file.rename(tmp_path / f"wrong.{ending}")
+
+    code, _, err = compare(wrong, wrong)
+
+    assert code == (0 if own == ending else 2)
+    assert own == ending or f"cannot be read as a .{ending} file: it is a .{own} file by its content" in err
 
 
 @pytest.mark.parametrize("name", ["a.safetensors", "a.pt", "plain.npz", "packed.npz", "a.npy"])

@@ -112,3 +112,21 @@ def test_trees_have_one_form_when_only_values_of_tensors_differ():
     assert same_form({"a": (torch.zeros(2), 1)}, {"a": (torch.ones(2), 1)})
     assert not same_form({"a": (torch.zeros(2), 1)}, {"a": (torch.zeros(2), 2)})
     assert not same_form([object()], [object()])
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_rows_of_several_lengths_are_never_copied_into_one_another(layout):
+    made = [torch.nested.nested_tensor([torch.full((n, 2), float(i)) for n in (2, 3)], layout=layout) for i in range(4)]
+    pool = Pool(
+        [Batch((i,), each, i) for i, each in enumerate(made)],
+        lambda batch: Batch(batch.indices, batch.inputs.clone(), batch.number),
+    )
+    before = {id(pool.at(i).inputs): pool.at(i).inputs for i in range(50)}
+
+    pool.refresh(4)
+
+    assert not before.keys() & {id(pool.at(i).inputs) for i in range(50)}
+    for position in range(50):
+        held = pool.batch(pool.number(position)).inputs
+        assert fingerprint(pool.at(position).inputs) == fingerprint(held)

@@ -47,6 +47,23 @@ def test_compilation_while_timed_is_told():
     ]
 
 
+def test_a_side_that_answers_from_memory_is_named():
+    quick = [replace(GOOD, unmet=(1.1, ratio)) for ratio in (18.0, 20.0, float("nan"), 1.0)]
+
+    (text,) = remarks(*quick)
+
+    assert text.startswith("the target seems to answer from memory: it takes 18.0x as long for values that it has not")
+    assert remarks(replace(GOOD, unmet=(1.4, float("nan")))) == []
+
+
+def test_a_single_batch_is_told_with_what_to_do():
+    lone = replace(side(), preparation=replace(side().preparation, batches=1))
+
+    (text,) = timing_remarks(comparison(reference=lone, measurements=(GOOD,)))
+
+    assert text.endswith("give the data more samples, or a smaller batch size, for 8 batches or more")
+
+
 def test_a_missing_null_arm_is_told_where_there_could_have_been_one():
     assert remarks(replace(GOOD, null=()))
     assert remarks(replace(GOOD, null=(), together=False)) == []

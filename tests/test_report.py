@@ -1,5 +1,6 @@
 import dataclasses
 import math
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -130,7 +131,7 @@ CASES = {
     "stochastic": (
         comparison(reference=STOCHASTIC),
         2,
-        "CANNOT BE JUDGED: the reference is stochastic (two calls on one batch: logits 3,600 of 3,600 values differ)"
+        "CANNOT BE JUDGED: the reference is stochastic: logits 3,600 of 3,600 values differ"
         f" · {FASTER}",
     ),
     "reference failed": (
@@ -569,3 +570,34 @@ def test_whatever_the_records_hold_can_be_rendered_within_the_width(made, verbos
 
     assert max(cell_len(line) for text in texts for line in text.splitlines()) <= width
     assert "\n" not in headline(made)
+
+
+def test_the_threads_of_both_sides_are_said_where_they_differ():
+    other = inductor(environment={**side().environment, "threads": 2})
+
+    assert "threads 1 (reference) and 2 (target), 2 cores" in render(comparison(target=other))
+    assert "pairs, threads 1, 2 cores" in render(comparison())
+
+
+def test_leaves_with_long_names_are_told_apart_in_the_table():
+    names = [f"transformer.h.{i}.attention.projection.weight" for i in range(8)]
+
+    text = render(comparison(outputs=outputs(*(leaf(name, shapes=((64, 1024, 768),) * 2) for name in names))))
+
+    rows = [line.split()[0] for line in text.splitlines() if line.startswith("  tra")]
+    assert len(rows) == len(set(rows)) == 8
+    assert all(re.search(rf"\.{i}\b", row) for i, row in enumerate(rows))
+
+
+def test_a_sweep_with_a_demand_says_which_are_only_too_slow_which_differ_and_which_failed():
+    slow = comparison(1.3, speedups=(speedup(0.58, 0.57, 0.59, "slower"),))
+    unsure = comparison(1.3, speedups=(speedup(1.3, 1.2, 1.4, "faster"),))
+    both = comparison(1.3, speedups=(), outputs=outputs(different_leaf()))
+
+    text = render_many([comparison(1.3), slow, unsure, both, failed()])
+
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    assert any("TOO SLOW outputs agree within 2.4e-07; too slow" in row for row in rows)
+    assert any("not judged outputs agree within 2.4e-07; not known" in row for row in rows)
+    assert any("DIFFERENT outputs differ by 0.125; not known whet" in row for row in rows)
+    assert "1 same · 1 too slow · 1 different · 1 failed · 1 not judged" in rows

@@ -5,7 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from libbench.report.words import apart, cut, figure, nbytes, one_line, ratio, rounded_up, seconds, shorten, span
+from libbench.report.words import (
+    apart,
+    cut,
+    figure,
+    nbytes,
+    one_line,
+    ratio,
+    rounded_up,
+    seconds,
+    shorten,
+    shortened,
+    span,
+)
 
 ANY_FLOAT = st.floats()
 ANY_TEXT = st.text()
@@ -90,3 +102,21 @@ def test_counts_are_rounded_up():
 
 def test_a_span_of_equal_counts_is_one_count():
     assert [span([150, 150]), span([120, 150]), span([])] == ["150", "120 to 150", "0"]
+
+
+def test_long_texts_are_shortened_so_that_different_ones_look_different():
+    names = [f"transformer.h.{i}.{part}.c_proj.weight" for i in range(12) for part in ("attn", "mlp")]
+
+    shown = shortened(names, 24)
+
+    assert len(set(shown)) == len(names)
+    assert shown[:3] == ["transfor…0.attn…j.weight", "transform…0.mlp…j.weight", "transfor…1.attn…j.weight"]
+    assert shortened(["short", names[0], "short"], 20)[::2] == ["short", "short"]
+
+
+@given(st.lists(st.text(alphabet="ab.é漢", max_size=40), max_size=6), st.integers(8, 30))
+def test_shortened_texts_fit_and_stay_apart(texts, width):
+    shown = shortened(texts, width)
+
+    assert all(cell_len(line) <= width for text in shown for line in text.split("\n"))
+    assert len(set(shown)) == len({one_line(text) for text in texts})

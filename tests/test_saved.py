@@ -1,6 +1,9 @@
 """A side that was saved takes the place of a config: on another day, on another machine, without its code."""
 
+import copy
+import functools
 import json
+import operator
 import re
 import shutil
 import signal
@@ -28,6 +31,14 @@ class Mean(Evaluator):
     def process(self, batch, outputs): return dict(zip(batch.indices, outputs.mean(1).tolist()))
     def evaluate(self, records): return {"mean": sum(records.values()) / len(records)}
 evaluator = L(Mean)()
+"""
+NESTED = """
+class Nested(torch.nn.Linear):
+    def forward(self, x):
+        y = super().forward(x)
+        parts = (torch.tensor(2), 3, 1.5, 1 + 2j, "text", b"raw", None, torch.float32)
+        return {"y": y, "parts": parts, 4: {"inf": float("inf")}, "sparse": y.to_sparse(), "array": y.detach().numpy()}
+model = L(Nested)(4, 3)
 """
 SHIFTED = """
 class Shifted(torch.nn.Linear):
@@ -175,7 +186,9 @@ def test_another_seed_cannot_be_judged(libbench, config, saved):
     code, _, err = libbench("diff", "--ref", folder, "--tgt", config("b"), "--seed", "7", "--no-speed")
 
     assert code == 2
-    assert "different seeds cannot be judged: 0 and 7" in err
+    assert f"{folder} was saved with seed 0, and is what it was: seed 7 cannot change it" in err
+    assert libbench("diff", "--ref", folder, "--tgt", folder, "--seed", "7") == (2, "", err)
+    assert libbench("diff", "--ref", folder, "--tgt", folder, "--seed", "0", "--no-speed")[0] == 0
     with pytest.raises(ConfigError, match="different seeds"):
         diff(folder, saved("c", "seed = 3"), NO_SPEED)
 
@@ -223,6 +236,107 @@ def test_a_file_that_is_cut_off_is_told(libbench, config, saved):
 
     assert code == 2
     assert "00001.safetensors cannot be read as a saved snapshot" in err
+
+
+WRONG = (None, True, -1, 1.5, 10**30, "", "x", [], [1], {}, {"x": 1})
+
+
+def keys(value, path=()):
+    """Give the path of every key in a JSON document, and of the first entry of every list."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, child in inner:
+        yield (*path, key)
+        yield from keys(child, (*path, key))
+
+
+def changed(document, path, *value):
+    """Give a copy of a document with another value at a path, or without the key."""
+    document = copy.deepcopy(document)
+    *above, last = path
+    at = functools.reduce(operator.getitem, above, document)
+    if value:
+        at[last] = value[0]
+    else:
+        del at[last]
+    return document
+
+
+def damages(content):
+    """Give other contents for a file of a saved side: cut off, of another kind, with keys gone or other values."""
+    yield from (b"", content[: len(content) // 2], b"{}", b"[]", b"null", b"3\n", bytes(range(256)), b"[" * 100_000)
+    if not content.startswith(b"{"):
+        return
+    first, _, rest = content.partition(b"}\n{")
+    many = bool(rest)
+    document = json.loads(first + b"}" if many else content)
+    for number, path in enumerate(keys(document)):
+        # Two of the wrong values for each key; all of them are met.
+        values = [(), *((WRONG[(number + 5 * step) % len(WRONG)],) for step in range(2))]
+        for value in values:
+            text = json.dumps(changed(document, path, *value)).encode()
+            yield text + b"\n" + (b"{" + rest if many else b"")
+
+
+@pytest.mark.parametrize(
+    "name", ["result.json", "outputs/index.jsonl", "outputs/00000.json", "outputs/00000.safetensors"]
+)
+def test_whatever_is_wrong_in_a_saved_folder_is_told_with_the_name_of_the_file_or_does_not_matter(saved, name):
+    lines = METRIC.replace("outputs.", "outputs['y'].") + NESTED
+    folder = saved("a", lines, ["data.samples=4"], speed=True, timer=Timer(pairs=6, warmup=1), processes=2)
+    intact = SavedSide.load(folder)
+    content = (folder / name).read_bytes()
+    told = []
+
+    for damage in damages(content):
+        (folder / name).write_bytes(damage)
+        try:
+            side = SavedSide.load(folder)
+        except LibbenchError as error:
+            told.append(str(error))
+        else:
+            render(diff(replace(side, result=replace(side.result, job=intact.result.job)), intact), verbose=True)
+
+    assert len(told) > 6
+    for text in told:
+        # A count, a number or a key that is wrong shows in the file that it speaks of.
+        assert str(folder / "outputs" if "outputs" in text else folder / name) in text
+        assert len(text) < 300 + len(str(folder / name))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda d: d["result"]["preparation"]["seconds"].update(first="soon"),
+            "seconds.first: wanted a number, got 'soon'",
+        ),
+        (lambda d: d["result"]["job"].pop("config"), "it has no result.job.config"),
+        (lambda d: d.pop("spill"), "it has no spill"),
+        (
+            lambda d: d["result"]["environment"].update(cores="two"),
+            "environment.cores: wanted a number, got 'two'",
+        ),
+        (lambda d: d["result"].update(timings=[{"wall": {"seconds": [0.0]}}]), "timings.0: the clock 'wall' shows 0.0"),
+        (lambda d: d["result"].update(timings=[{"cpu": {"seconds": [1.0]}}]), "there is no clock 'wall'"),
+        (lambda d: d.update(tolerance={"rtol": -1.0}), "tolerance: rtol must be at least 0, got -1.0"),
+    ],
+)
+def test_what_is_wrong_in_a_result_is_said_by_its_key(saved, change, words):
+    folder = edited(saved("a"), change)
+
+    with pytest.raises(LibbenchError, match=re.escape(words)):
+        SavedSide.load(folder)
+
+
+def test_a_folder_that_is_no_saved_side_is_not_called_one(libbench, config, tmp_path):
+    plain = tmp_path / "plain"
+    plain.mkdir()
+
+    for more in (("--tgt-set", "model.out_features=2"), ("--tgt", config("b"), "--set", "data.samples=4")):
+        code, _, err = libbench("diff", "--ref", plain, *more, "--no-speed")
+
+        assert code == 2
+        assert f"libbench: {plain} is a folder without result.json: wanted a config file, or a folder that" in err
 
 
 @pytest.mark.parametrize("flag", [("--ref-set", "data.samples=4"), ("--set", "data.samples=4")])

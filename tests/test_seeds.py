@@ -1,6 +1,7 @@
 """The same question at several seeds: the worst counts."""
 
 import json
+import re
 
 import pytest
 
@@ -76,11 +77,35 @@ def test_the_worst_seed_decides_and_stands_first(job, change, code, words):
     comparison = diff(job(), job(change), THREE)
 
     seed = change[-2]
-    rows = render(comparison).partition("\nseeds ")[2].splitlines()
+    rows = render(comparison).partition("\nseeds ")[2].partition("verdict")[2].splitlines()
     assert comparison.exit_code == code
     assert headline(comparison).startswith(words)
-    assert rows[2].split()[0] == seed
-    assert sorted(row.split()[0] for row in rows[2:5]) == ["0", "1", "2"]
+    assert rows[1].split()[0] == seed
+    assert [row.split()[0] for row in rows[2:4]] == sorted({"0", "1", "2"} - {seed})
+    assert [row.split()[1] for row in rows[2:4]] == ["same", "same"]
+    assert "1 of 3 differs or cannot be judged" in render(comparison)
+
+
+def test_the_tables_show_the_worst_seed_and_say_which(job):
+    comparison = diff(job(), job("model.bad=[2]"), Plan(seeds=3, timer=Timer(pairs=6, warmup=1)))
+
+    text = render(comparison)
+    told = "1 of 3 differs or cannot be judged; below stands what was found at seed 2, the worst of them"
+    assert told in " ".join(text.split())
+    assert text.index("\nseeds ") < text.index("\noutputs ") < text.index("wall per call")
+    assert re.search(r"output +float32 +\(4, 3\) +DIFFERENT +0.100 .* 30 / 30", text)
+
+
+def test_a_target_that_fails_at_a_later_seed_is_called_failed_in_a_row_and_its_traceback_can_be_had(libbench, config):
+    file = config("picky", PICKY)
+    flags = ("--tgt-set", "model.fails=[1],[3]", "--seeds", "2", "--no-speed")
+
+    code, out, _ = libbench("diff", "--ref", file, *flags, "--traceback")
+
+    assert code == 1
+    assert out.splitlines()[-1] == "1 same · 1 failed"
+    assert "FAILED" in out.splitlines()[-4]
+    assert "Traceback" in out
 
 
 def test_a_reference_that_fails_at_one_seed_cannot_be_judged(job):

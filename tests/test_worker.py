@@ -1,6 +1,8 @@
 """The worker in this process: what it puts back, what the model and the evaluator get."""
 
+import math
 import random
+import time
 
 import numpy as np
 import pytest
@@ -343,7 +345,7 @@ def test_a_device_without_a_wall_clock_is_told_so(worker):
     work = worker(device=L(Odd)())
     work.prepare()
 
-    with pytest.raises(SideFailed, match=r"Odd.time\(\) must give 'wall', got gpu"):
+    with pytest.raises(SideFailed, match="Odd is at fault, .* there is no clock 'wall', only 'gpu'"):
         work.measure(Timer(pairs=6))
 
 
@@ -426,6 +428,41 @@ def test_an_answer_kept_from_another_input_is_seen(worker):
     assert any("16 of 16 values are not within" in text for text in found)
 
 
+class KnowsValues(torch.nn.Module):
+    """Is quick with values that it has met, and right, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.known = {}
+
+    def forward(self, x):
+        key = x.numpy().tobytes()
+        if key not in self.known:
+            time.sleep(0.01)
+            self.known[key] = x + 1
+        return self.known[key]
+
+
+@pytest.mark.parametrize("samples", [40, 4])
+def test_a_side_that_is_quick_only_with_values_that_it_has_met_is_seen(worker, samples):
+    found = {}
+    for kind in (KnowsValues, Counting):
+        work = worker(model=L(kind)(), data=L(RandomInputs)(shapes=(4,), samples=samples, batch_size=4))
+        work.prepare()
+        found[kind] = work.measure(Timer(pairs=20, warmup=1))
+
+    assert found[KnowsValues].kept == ("same",)
+    assert found[KnowsValues].unmet[0] > 5
+    assert found[Counting].unmet[0] < 5
+
+
+def test_where_samples_cannot_be_put_in_another_order_no_value_is_unmet(worker):
+    work = worker(data=L(RandomInputs)(shapes=(4,), samples=4, batch_size=1))
+    work.prepare()
+
+    assert math.isnan(work.measure(Timer(pairs=6, warmup=1)).unmet[0])
+
+
 def test_a_second_copy_of_the_first_side_makes_the_null_arm(tmp_path):
     config = {"model": L(Counting)(), "data": L(RandomInputs)(shapes=(4,), samples=8, batch_size=4)}
     work = Worker([Job.of(config), Job.of(config), Job.of(config)], tmp_path, lambda event: None, 1)
@@ -482,3 +519,31 @@ def test_what_an_earlier_call_left_with_the_allocator_does_not_hide_the_memory_o
         work.close()
 
     assert max(peaks) < 3 * max(min(peaks), 300_000)
+
+
+class Ragged:
+    """Batches whose tensors have rows of several lengths."""
+
+    def __init__(self, layout):
+        self.layout = getattr(torch, layout)
+
+    def __iter__(self):
+        for number in range(3):
+            rows = [torch.full((size, 4), float(number)) for size in (2, 3)]
+            made = torch.nested.nested_tensor(rows, layout=self.layout)
+            yield Batch((2 * number, 2 * number + 1), {"input": made}, number)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", ["strided", "jagged"])
+def test_a_model_whose_inputs_have_rows_of_several_lengths_is_run_and_timed(worker, layout):
+    work = worker(data=L(Ragged)(layout=layout))
+
+    (prepared,) = work.prepare()
+    outputs = list(work.batches())
+    found = work.measure(Timer(pairs=60, warmup=1))
+
+    assert (prepared.repeats, prepared.mutated) == ("same", ())
+    assert len({output.inputs for output in outputs}) == 3
+    assert found.kept[0] in ("same", "")
+    assert len(found.clocks[0]["wall"].seconds) == 60

@@ -11,7 +11,7 @@ from typing import Any
 from libbench.cli.output import put, style_of, tell
 from libbench.config import LazyConfig, Line, as_overrides, difference, flat, load_saved, show, validate
 from libbench.errors import ConfigError
-from libbench.job import PARTS, call_problems, default_parts, filled, part_problems
+from libbench.job import PARTS, call_problems, default_parts, filled, part_problems, run_problems
 from libbench.records import encode, write_json
 from libbench.report.changes import render_changes
 
@@ -61,6 +61,8 @@ def _validate(arguments: argparse.Namespace) -> int:
             problems.append(str(error))
     name = arguments.config
     problems += [*part_problems(cfg, name), *call_problems(cfg, name), *validate(cfg)]
+    # What the file has run already may run what it names; a saved file is only looked at.
+    problems += run_problems(cfg, name, build=not problems and Path(name).suffix == ".py")
     # One that keeps the config from being read as a whole is met by every override.
     for problem in dict.fromkeys(problems) if problems else ["no mistakes"]:
         put(problem)

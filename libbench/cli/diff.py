@@ -44,4 +44,5 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _report(comparison: Comparison, arguments: argparse.Namespace) -> str:
     text = render(comparison, verbose=arguments.verbose, **style_of())
-    return with_traceback(text, arguments, comparison.reference, comparison.target)
+    sides = [side for each in (comparison, *comparison.seeds) for side in (each.reference, each.target)]
+    return with_traceback(text, arguments, *sides)

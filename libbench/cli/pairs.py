@@ -36,6 +36,7 @@ def _loader(arguments: argparse.Namespace) -> Load:
 
 def _groups(arguments: argparse.Namespace, load: Load) -> list[Group]:
     if arguments.tgt is None and Path(arguments.ref).is_dir():
+        load(arguments.ref, ())  # which says so where it is no saved side at all
         raise LibbenchError(f"--tgt is needed: {arguments.ref} is a saved side, which no --tgt-set can change")
     both = [*arguments.set, *jobs_flags(arguments)]
     end = len(both) + len(arguments.ref_set)

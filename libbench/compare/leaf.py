@@ -84,7 +84,8 @@ class LeafComparison:
         found = self._statistics
         if isinstance(found, FloatStatistics):
             found.settle()
-        reasons = [*self._reasons, *self._value_reasons()]
+        values = self._value_reasons()
+        reasons = [*self._reasons, *values]
         verdict: Verdict = "different" if reasons else "unjudged" if self._unjudged else "same"
         node = self._nodes[0] or self._nodes[1] or {}
         floats = found if isinstance(found, FloatStatistics) else None
@@ -95,12 +96,14 @@ class LeafComparison:
             path=self.path,
             verdict=verdict,
             reasons=(*reasons, *self._unjudged),
+            value_reasons=tuple(values),
             notes=(*self._notes, *self._value_notes()),
             kind=node["kind"],
             dtypes=(_dtype_name(self._nodes[0]), _dtype_name(self._nodes[1])),
             shapes=(_shape(self._nodes[0]), _shape(self._nodes[1])),
             elements=self._plain + (found.elements if found else 0),
             mismatches=self._plain_mismatches + (found.mismatches if found else 0),
+            not_finite=floats.odd.disagreeing if floats else 0,
             max_abs=extremes.max_abs if extremes else None,
             max_rel=extremes.max_rel if extremes else None,
             rmse=sums.rmse if sums else None,

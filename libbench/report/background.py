@@ -65,7 +65,7 @@ def write_environment(page: Page, comparison: Comparison, verbose: bool) -> None
     shown = names if verbose else others
     if not others:
         known = sides[0] or sides[1]
-        page.table(_ROWS[:2], [[name, known[name]] for name in shown], heads=False)
+        page.table(_ROWS[:2], [[name, known.get(name, "-")] for name in shown], heads=False)
         return
     rows: list[list[Cell]] = [
         [name, sides[0].get(name, "-"), sides[1].get(name, "-") if name in others else ("the same", "dim")]

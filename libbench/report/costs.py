@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
+from libbench.comparability import other_work
 from libbench.measured import Measurement, NullArm, Speedup, Timing
 from libbench.report.headline import SPEED_TONES, not_compiled, wall
 from libbench.report.page import Cell, Column, Page
@@ -22,7 +23,8 @@ _SIDES = (
 
 def write_speed(page: Page, comparison: Comparison) -> None:
     """Write the time per call by every clock, the machine's own noise, and the time of the first call."""
-    rows = [_speed_row(speedup) for speedup in comparison.speedups]
+    unlike = ", ".join(each.name for each in other_work(comparison.comparability))
+    rows = [_speed_row(speedup, unlike) for speedup in comparison.speedups]
     page.entry("speed", _how_measured(comparison))
     rows += [row for row in (_null_row(comparison.null), _first_row(comparison), _warm_row(comparison)) if row]
     if rows:
@@ -70,8 +72,10 @@ def _how_measured(comparison: Comparison) -> str:
         return f"{counts[0]:,} and {plural(counts[1], 'process', 'processes')}, each side by itself"
     how = [f"{plural(len(speedup.pairs), 'process', 'processes')} x {span(speedup.pairs)} pairs"]
     environment = comparison.reference.environment
-    if "threads" in environment:
-        how.append(f"threads {environment['threads']}")
+    threads = [side.environment.get("threads") for side in (comparison.reference, comparison.target)]
+    if None not in threads:
+        ours, theirs = threads
+        how.append(f"threads {ours}" if ours == theirs else f"threads {ours} (reference) and {theirs} (target)")
     if "cores" in environment:
         others = [m.others for m in comparison.measurements if m.others is not None]
         busy = f", {statistics.fmean(others):.1f} of them busy with others" if others else ""
@@ -79,11 +83,18 @@ def _how_measured(comparison: Comparison) -> str:
     return ", ".join(how)
 
 
-def _speed_row(speedup: Speedup) -> list[Cell]:
+def _speed_row(speedup: Speedup, unlike: str) -> list[Cell]:
+    ours, theirs = seconds(speedup.reference), seconds(speedup.target)
+    return [f"{speedup.clock} per call", ours, theirs, ratio_cell(speedup, unlike)]
+
+
+def ratio_cell(speedup: Speedup, unlike: str) -> Cell:
+    """Give a ratio with its interval and its verdict; with what differs in its place where the sides do other work."""
     value, low, high = ratio(speedup.ratio, speedup.low, speedup.high)
     interval = "no interval" if speedup.low is None else f"[{low}, {high}]"
-    words: Cell = (f"{value}x  {interval}  {speedup.verdict}", SPEED_TONES[speedup.verdict])
-    return [f"{speedup.clock} per call", seconds(speedup.reference), seconds(speedup.target), words]
+    if unlike:
+        return f"{value}x {interval} not alike: {unlike}", "warn"
+    return f"{value}x {interval} {speedup.verdict}", SPEED_TONES[speedup.verdict]
 
 
 def _first_row(comparison: Comparison) -> list[Cell] | None:
@@ -122,10 +133,12 @@ def pays_off(comparison: Comparison) -> float | None:
     """Give the number of calls after which the target has won back its slower first call.
 
     Returns:
-        None where the target is not faster, or its first call is not slower.
+        None where the target is not faster or does other work, or its first call is not slower.
     """
     speedup = wall(comparison)
     first = first_call(comparison.reference.preparation), first_call(comparison.target.preparation)
+    if other_work(comparison.comparability):
+        return None
     if speedup is None or speedup.verdict != "faster" or first[0] is None or first[1] is None or first[1] <= first[0]:
         return None
     saved = speedup.reference * (1 - 1 / speedup.ratio)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from libbench.comparability import other_work
 from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
 from libbench.measured import Speedup, SpeedVerdict
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
-from libbench.result import SIDES, Check, Comparison, Failure, Result
+from libbench.result import SIDES, Check, Comparison, Failure, Result, Unlike
 from libbench.rows import BROKEN
 from libbench.trainings import LOSS
 from libbench.truths import but_for_values
@@ -39,7 +42,7 @@ def pieces(comparison: Comparison) -> list[Piece]:
 
 def worst_first(comparison: Comparison) -> list[Comparison]:
     """Give the comparisons at all seeds, the one with the weightiest finding first."""
-    return sorted((comparison, *comparison.seeds), key=_badness, reverse=True)
+    return sorted(comparison.at_each_seed(), key=_badness, reverse=True)
 
 
 def _badness(comparison: Comparison) -> tuple[float, ...]:
@@ -60,8 +63,7 @@ def told(comparison: Comparison) -> list[Piece]:
         return [_failed("REFERENCE FAILED", reference), *_so_far(found)]
     stochastic = check(comparison, "reference repeats")
     if stochastic is not None:
-        why = cut(f"two calls on one batch: {stochastic.found}", LONGEST)
-        return [(f"CANNOT BE JUDGED: the reference is stochastic ({why})", "warn")]
+        return [(f"CANNOT BE JUDGED: the reference is stochastic: {cut(stochastic.found, LONGEST)}", "warn")]
     if target is not None and target.kind == "unavailable":
         return [_failed("CANNOT BE JUDGED: the target is not available here", target), *_so_far(found)]
     if target is not None:
@@ -149,8 +151,8 @@ def why_different(outputs: OutputsReport) -> str:
 def _leaf_words(leaf: LeafReport) -> str:
     """Say what differs in a leaf in fewer words than its reasons do."""
     (ours, theirs), path = leaf.dtypes, shorten(leaf.path, 40)
-    count = f"{leaf.mismatches:,} of "
-    others = [reason for reason in leaf.reasons if not (leaf.mismatches and reason.startswith(count))]
+    # The first reason of value is the count of what disagrees, which is said in fewer words here.
+    others = [*leaf.form_reasons, *leaf.value_reasons[1:]]
     words = []
     if ours != theirs and others and str(ours) in others[0] and str(theirs) in others[0]:
         others = others[1:]
@@ -273,15 +275,28 @@ def _not_compared(outputs: OutputsReport | None) -> str:
     return cut(f"outputs not compared{why}", LONGEST)
 
 
+def unlike_words(unlike: Sequence[Unlike]) -> str:
+    """Say in few words what differs between the calls of two sides."""
+    values = [
+        each.name if each.name == "inputs" else f"{each.name} {each.reference} against {each.target}" for each in unlike
+    ]
+    return cut(listed(values), LONGEST)
+
+
 def _speed(comparison: Comparison) -> list[Piece]:
+    other = other_work(comparison.comparability)
+    if comparison.speedups and other:
+        return [(f"NO SPEEDUP between unlike sides: {unlike_words(other)}", "warn"), *_uncompiled(comparison)]
     found = [speed_words(wall(comparison))]
-    # What is said of the inputs stands with the outputs.
-    unlike = [each.name for each in comparison.comparability if each.name != "inputs"]
+    unlike = [each.name for each in comparison.comparability]
     if comparison.speedups and unlike:
         found.insert(0, (f"not alike: {listed(unlike)}", "warn"))
-    if comparison.speedups and not_compiled(comparison.target):
-        found.append(("the target was NOT COMPILED", "warn"))
-    return found
+    return [*found, *_uncompiled(comparison)]
+
+
+def _uncompiled(comparison: Comparison) -> list[Piece]:
+    told = comparison.speedups and not_compiled(comparison.target)
+    return [("the target was NOT COMPILED", "warn")] if told else []
 
 
 def _demanded(comparison: Comparison) -> list[Piece]:

@@ -75,6 +75,9 @@ def write_truth(page: Page, comparison: Comparison, verbose: bool) -> None:
         page.table(_LEAVES, [_row(leaf) for leaf in leaves])
     if len(truth.leaves) > len(leaves):
         page.item(f"and {plural(len(truth.leaves) - len(leaves), 'more leaf', 'more leaves')} (--verbose)", "dim")
+    below = [leaf for leaf in leaves if _below_floor(leaf)]
+    for leaf in below if verbose else below[:1]:
+        page.item(_floor(leaf, comparison), "dim")
     for leaf in leaves:
         for text in _sentences(leaf, verbose):
             page.item(f"{leaf.path}: {text}", "dim" if leaf.verdict == "same" else "warn")
@@ -86,6 +89,23 @@ def write_truth(page: Page, comparison: Comparison, verbose: bool) -> None:
         page.item(f"note: what the model itself makes narrower stays {truth.dtype}: {'; '.join(casts)}{more}", "dim")
     if outputs is not None and not truth.batches and not truth.reasons:
         page.item("nothing was judged", "warn")
+
+
+def _below_floor(leaf: LeafTruth) -> bool:
+    """Tell whether an error of either side is smaller than its floor, so that the ratio is not that of the errors."""
+    if leaf.floor is None or leaf.rmse is None or leaf.max_abs is None:
+        return False
+    return min(leaf.rmse) < leaf.floor[0] or min(leaf.max_abs) < leaf.floor[1]
+
+
+def _floor(leaf: LeafTruth, comparison: Comparison) -> str:
+    """Say what the rounding floor is, by a leaf in which it matters."""
+    known = {each.path: each.dtypes[0] for each in comparison.outputs.leaves} if comparison.outputs else {}
+    rmse, largest = leaf.floor or (0.0, 0.0)
+    return (
+        f"{leaf.path}: one rounding to the reference's own {known.get(leaf.path) or 'dtype'} makes an RMSE of "
+        f"{figure(rmse, 2)} and a largest error of {figure(largest, 2)}; in a ratio no error counts as less"
+    )
 
 
 def _by_tolerance(comparison: Comparison) -> str:
@@ -126,10 +146,11 @@ def write_seeds(page: Page, comparison: Comparison) -> None:
         return
     every = worst_first(comparison)
     odd = sum(each.exit_code != 0 for each in every)
-    page.entry(
-        "seeds", f"{odd:,} of {len(every):,} {differ(odd)} or cannot be judged" if odd else f"{len(every):,} agree"
-    )
+    found = f"{odd:,} of {len(every):,} {differ(odd)} or cannot be judged" if odd else f"{len(every):,} agree"
+    below = f"; below stands what was found at seed {every[0].reference.job.seed}, the worst of them"
+    page.entry("seeds", found + (below if comparison.complete else ""))
     page.table(_SEEDS, [_seed_row(each) for each in every])
+    page.gap()
 
 
 def _seed_row(comparison: Comparison) -> list[Cell]:

@@ -8,10 +8,11 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
+from libbench.comparability import other_work
 from libbench.config.places import short
 from libbench.report.compared import extreme_text
-from libbench.report.costs import call_seconds, first_call
-from libbench.report.headline import SPEED_TONES, check, pieces, truth_words, wall, worst_first
+from libbench.report.costs import call_seconds, first_call, ratio_cell
+from libbench.report.headline import check, pieces, truth_words, wall, worst_first
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, differ, figure, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison, JobRecord, Result
@@ -30,8 +31,8 @@ _OWN_COLUMNS = (
     Column("first call", right=True, drop=1),
 )
 _LONGEST_NAME = 40
-ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "same")
-TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "same": "good"}
+ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "TOO SLOW", "same")
+TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "TOO SLOW": "bad", "same": "good"}
 
 
 def write_many(page: Page, comparisons: Sequence[Comparison]) -> None:
@@ -84,14 +85,20 @@ def _names(job: JobRecord) -> str:
 
 
 def verdict_word(comparison: Comparison) -> str:
-    """Give one of "same", "DIFFERENT", "FAILED", "not judged" and "interrupted", in keeping with the exit code."""
+    """Give one of "same", "TOO SLOW", "DIFFERENT", "FAILED", "not judged" and "interrupted", as the exit code has it.
+
+    "TOO SLOW" is a target of which nothing is wrong but that a speedup was asked for.
+    """
     if not comparison.complete:
         return "interrupted"
     if comparison.exit_code == 2:
         return "not judged"
-    if comparison.target.failure is not None:
+    if worst_first(comparison)[0].target.failure is not None:
         return "FAILED"
-    return "DIFFERENT" if comparison.exit_code == 1 else "same"
+    if comparison.exit_code == 1:
+        wrong = {each.name for each in comparison.checks if each.verdict == "different"}
+        return "TOO SLOW" if wrong == {"speedup"} else "DIFFERENT"
+    return "same"
 
 
 def _severity(comparison: Comparison) -> tuple[int, str]:
@@ -112,25 +119,23 @@ def _row(comparison: Comparison) -> list[Cell]:
 
 def speed_cell(comparison: Comparison) -> Cell:
     speedup = wall(comparison)
-    if speedup is None:
-        return "-"
-    value, low, high = ratio(speedup.ratio, speedup.low, speedup.high)
-    interval = "no interval" if speedup.low is None else f"[{low}, {high}]"
-    return f"{value}x {interval} {speedup.verdict}", SPEED_TONES[speedup.verdict]
+    unlike = ", ".join(each.name for each in other_work(comparison.comparability))
+    return "-" if speedup is None else ratio_cell(speedup, unlike)
 
 
 def finding(comparison: Comparison, word: str) -> str:
     """Say in few words what stands behind the verdict, which has its own column."""
-    if word in ("interrupted", "not judged", "FAILED"):
+    odd = {each.name for each in comparison.checks if each.verdict != "same"}
+    if word in ("interrupted", "FAILED") or (word == "not judged" and odd != {"speedup"}):
         text = next((text for text, tone in pieces(comparison) if tone in ("bad", "warn")), "")
         for known in ("TARGET FAILED ", "CANNOT BE JUDGED: ", "INTERRUPTED"):
             text = text.removeprefix(known)
         return text or "-"
-    comparison = worst_first(comparison)[0]
-    outputs, metrics = comparison.outputs, comparison.metrics
+    worst = worst_first(comparison)[0]
+    outputs, metrics, truth = worst.outputs, worst.metrics, worst.truth
     found = []
-    if comparison.truth is not None and comparison.truth.batches:
-        found.append(f"by {comparison.truth.dtype}: {truth_words(comparison.truth)}")
+    if truth is not None and truth.batches:
+        found.append(f"by {truth.dtype}: {truth_words(truth)}")
     elif outputs is not None and outputs.batches:
         size = next((leaf.max_abs for leaf in outputs.leaves[:1]), None)
         words = {"different": "outputs differ", "same": "outputs agree", "unjudged": "outputs not judged"}
@@ -142,7 +147,10 @@ def finding(comparison: Comparison, word: str) -> str:
         found.append(words[outputs.verdict] + by)
     found += ["other outputs while timed"] if check(comparison, "target timed outputs") else []
     found += ["odd ranks"] if check(comparison, "target ranks") else []
-    found += ["too slow"] if check(comparison, "speedup") else []
+    demand = check(comparison, "speedup")
+    if demand is not None:
+        short = "too slow, wanted" if demand.verdict == "different" else "not known whether it is"
+        found.append(f"{short} {demand.wanted}")
     if metrics:
         count = sum(metric.verdict == "different" for metric in metrics)
         found.append(f"{count:,} of {plural(len(metrics), 'metric')} {differ(count)}" if count else "metrics agree")
@@ -151,7 +159,7 @@ def finding(comparison: Comparison, word: str) -> str:
 
 def _fastest(comparisons: Sequence[Comparison]) -> list[tuple[str, Tone]]:
     """Name the fastest of the targets that are the same, when one is faster at all."""
-    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same"]
+    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same" and not other_work(c.comparability)]
     faster = [(speedup, c) for speedup, c in same if speedup is not None and speedup.verdict == "faster"]
     if not faster:
         return []

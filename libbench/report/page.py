@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from libbench.report.words import Tone, cut, one_line, printable, shorten
+from libbench.report.words import Tone, cut, one_line, printable, shorten, shortened
 
 LABEL = 13
 """Columns of the labels at the left edge."""
@@ -100,6 +100,13 @@ class Page:
         """Write rows; a cell may have several lines. Long texts are shortened and columns dropped to fit the width."""
         cells = [[_cell(cell) for cell in row] for row in rows]
         kept, widths = _fitted(columns, cells, self.width - 2)
+        for i, width in zip(kept, widths, strict=True):
+            if not columns[i].end:
+                # A row is known by its texts: two of them must not look alike because they are long.
+                lines = [text.split("\n") for text in (row[i][0] for row in cells)]
+                shown = iter(shortened([line for each in lines for line in each], width))
+                for row, each in zip(cells, lines, strict=True):
+                    row[i] = "\n".join(next(shown) for _ in each), row[i][1]
         if heads and any(columns[i].head for i in kept):
             self._row([columns[i] for i in kept], widths, [(columns[i].head, "dim") for i in kept])
         for row in cells:

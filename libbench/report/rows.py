@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from libbench.comparability import other_work
 from libbench.measured import SpeedVerdict
 from libbench.report.headline import wall
 from libbench.report.many import ORDER, TONES, finding, speed_cell, verdict_word
@@ -27,7 +28,7 @@ class Outcome:
     Attributes:
         word: the verdict, as `verdict_word` gives it.
         exit_code: of the row by itself.
-        speed: None where it was not measured.
+        speed: None where it was not measured, or is that of sides that do other work.
         ratio: the speedup by the wall clock; None where there is no interval.
     """
 
@@ -39,7 +40,7 @@ class Outcome:
     @classmethod
     def of(cls, comparison: Comparison) -> Outcome:
         """Take it from a comparison."""
-        speedup = wall(comparison)
+        speedup = None if other_work(comparison.comparability) else wall(comparison)
         ratio = None if speedup is None or speedup.low is None else speedup.ratio
         return cls(verdict_word(comparison), comparison.exit_code, speedup.verdict if speedup else None, ratio)
 

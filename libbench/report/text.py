@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from libbench.findings import OutputsReport
 from libbench.report import background, compared, costs, generated, judged, trained
-from libbench.report.headline import LONGEST, Piece, headline, pieces, why_different
+from libbench.report.headline import LONGEST, Piece, headline, pieces, why_different, worst_first
 from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page
 from libbench.report.words import Tone, cut, figure, one_line, plural, saved_name, seconds, side_name
@@ -43,23 +43,24 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     page.gap()
     page.entry("reference", saved_name(comparison.reference))
     page.entry("target", saved_name(comparison.target))
-    _write_failures(page, comparison, verbose)
+    # What was found is that of the worst seed, which the headline speaks of; what it costs, that of the first.
+    worst = worst_first(comparison)[0] if comparison.complete else comparison
+    _write_failures(page, worst, verbose)
     page.gap()
     compared.write_config(page, comparison, verbose)
-    background.write_comparability(page, comparison)
+    background.write_comparability(page, worst)
     page.gap()
-    trained.write_curve(page, comparison, verbose)
-    page.gap()
-    compared.write_outputs(page, comparison, verbose)
-    judged.write_noise(page, comparison)
-    if verbose and comparison.outputs is not None:
-        background.write_leaf_details(page, comparison.outputs)
-    page.gap()
-    judged.write_truth(page, comparison, verbose)
+    trained.write_curve(page, worst, verbose)
     page.gap()
     judged.write_seeds(page, comparison)
+    compared.write_outputs(page, worst, verbose)
+    judged.write_noise(page, worst)
+    if verbose and worst.outputs is not None:
+        background.write_leaf_details(page, worst.outputs)
     page.gap()
-    compared.write_metrics(page, comparison, verbose)
+    judged.write_truth(page, worst, verbose)
+    page.gap()
+    compared.write_metrics(page, worst, verbose)
     page.gap()
     costs.write_speed(page, comparison)
     if verbose:
@@ -78,7 +79,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
         page.gap()
         background.write_checks(page, comparison)
     page.gap()
-    background.write_end(page, (comparison.reference, comparison.target), comparison.seconds, verbose)
+    background.write_end(page, (worst.reference, worst.target), comparison.seconds, verbose)
     return page.text()
 
 
@@ -229,7 +230,13 @@ def _write_failures(page: Page, comparison: Comparison, verbose: bool) -> None:
 
 
 def _write_notes(page: Page, comparison: Comparison) -> None:
-    for number, note in enumerate(comparison.notes):
+    later = (
+        f"at seed {each.reference.job.seed}: {note}"
+        for each in comparison.seeds
+        for note in each.notes
+        if note not in comparison.notes
+    )
+    for number, note in enumerate((*comparison.notes, *later)):
         page.entry("" if number else "notes", note, "warn")
     page.gap()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from libbench.config.places import short
 from libbench.result import JobRecord, Result
@@ -143,6 +143,45 @@ def shorten(text: str, width: int) -> str:
     while cell_len(end) > tail:
         end = end[1:]
     return f"{set_cell_size(text, head).rstrip()}…{end.lstrip()}"
+
+
+def shortened(texts: Sequence[str], width: int) -> list[str]:
+    """Give each text in one line of at most so many columns, so that different ones still look different.
+
+    A text loses its middle. Of those that would then look alike, what they have in common at both ends goes first;
+    where even that does not tell them apart, they stay whole, broken into several lines.
+    """
+    whole = [one_line(text) for text in texts]
+    found = {text: shorten(text, width) for text in whole}
+    for alike in _alike(found):
+        start, end = _common(alike), _common([text[::-1] for text in alike])
+        found |= {text: _around(text, start, min(end, len(text) - start), width) for text in alike}
+    for alike in _alike(found):
+        found |= {text: "\n".join(chop_cells(text, width)) for text in alike}
+    return [found[text] for text in whole]
+
+
+def _alike(found: Mapping[str, str]) -> list[list[str]]:
+    groups: dict[str, list[str]] = {}
+    for text, shown in found.items():
+        groups.setdefault(shown, []).append(text)
+    return [texts for texts in groups.values() if len(texts) > 1]
+
+
+def _common(texts: Sequence[str]) -> int:
+    """Give how many characters all texts begin with."""
+    columns = enumerate(zip(*texts, strict=False))
+    return next((i for i, column in columns if len(set(column)) > 1), min(map(len, texts)))
+
+
+def _around(text: str, start: int, end: int, width: int) -> str:
+    """Shorten a text by what stands before `start` and in the last `end` characters, as evenly as the room allows."""
+    spare = max(0, width - 2 - (len(text) - start - end))
+    tail = min(end, max(spare // 2, spare - start))
+    head = min(start, spare - tail)
+    before = text[:start] if head == start else f"{text[:head]}…"
+    after = text[len(text) - end :] if tail == end else f"…{text[len(text) - tail :]}"
+    return shorten(before + text[start : len(text) - end] + after, width)
 
 
 def cut(text: str, width: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from libbench.errors import UnavailableError
+from libbench.tree.checking import check_forms, check_structure
 from libbench.tree.leaves import SPARSE_COMPRESSED, as_bytes, parts
 from libbench.tree.snapshot import Snapshot
 
@@ -66,15 +68,25 @@ def load_snapshot(folder: str | os.PathLike[str], number: int) -> Snapshot:
     path = _target(folder, number).with_suffix(".json")
     try:
         content = json.loads(path.read_text(encoding="ascii"))
-        if content["format"] != _FORMAT:
-            raise ValueError(f"format {_FORMAT} is wanted, got {content['format']!r}")
-        structure, forms = content["structure"], content["leaves"]
+        structure, forms = _content(content)
         path = path.with_suffix(".safetensors")
         with safe_open(path, framework="pt") as file:
             leaves = {name: _unpack(form, file) for name, form in forms.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
-        raise SnapshotError(f"{path} cannot be read as a saved snapshot: {error}") from error
+        path = path.with_suffix(".json")
+        check_structure(structure, leaves)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise SnapshotError(f"{path} cannot be read as a saved snapshot: {what}") from error
     return Snapshot(structure, leaves)
+
+
+def _content(content: Any) -> tuple[Any, Mapping[str, Any]]:
+    if not isinstance(content, dict):
+        raise ValueError(f"an object is wanted, got a {type(content).__name__}")
+    if content["format"] != _FORMAT:
+        raise ValueError(f"format {_FORMAT} is wanted, got {reprlib.repr(content['format'])}")
+    check_forms(content["leaves"])
+    return content["structure"], content["leaves"]
 
 
 def remove_snapshot(folder: str | os.PathLike[str], number: int) -> None:
