@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import random
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -29,6 +30,8 @@ from libbench.timed import TimedSide
 
 CLOCK_COSTS = 50
 """A trial lasts at least so many times as long as reading the clocks."""
+PROGRESS = 0.2
+"""Seconds between two words on how far the timing is."""
 RUNNING = "running"
 """The file of a session that says which side is being timed."""
 
@@ -77,8 +80,15 @@ class Worker:
     def measure(self, timer: Timer) -> Measurement:
         """Time the sides."""
 
+        told = 0.0
+
         def progress(done: int, total: int | None) -> None:
-            self._watch(Event(0, "measure", done, total))
+            # Who is told wakes up, which takes a processor from somebody.
+            nonlocal told
+            now = time.monotonic()
+            if now - told >= PROGRESS:
+                told = now
+                self._watch(Event(0, "measure", done, total))
 
         first_time = not self._timed
         if first_time:

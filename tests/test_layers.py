@@ -18,8 +18,8 @@ FLOORS = (
     "errors tree optional records settings findings",
     "config",
     "interfaces job result measured judge methods noise pick",
-    "worker side timed reruns pool parts measure occupied speed compare plainfiles data child serve state truth "
-    "environment",
+    "worker side timed reruns pool parts measure occupied speed interval compare plainfiles data child serve preload "
+    "state truth environment",
     "diff sweep pair plan checks comparability matching saved snapshots timing remarks trusted truths",
     "compilers devices evaluators runners workloads report",
     "cli configs",

@@ -16,11 +16,11 @@ from config_bench.table import Row, report
 
 from libbench.config import LazyConfig, instantiate
 from libbench.diff import Plan, diff
+from libbench.interval import median_interval
 from libbench.job import Job
 from libbench.measured import Speedup
 from libbench.result import Comparison
 from libbench.settings import Timer
-from libbench.speed import median_interval
 
 CONFIG = Path(__file__).parent / "timing_bench" / "layers.py"
 USUAL_TRIALS = 5
