@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
 import statistics
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 LEAST_MEMORY = 0.05
 """Pairs that follow one another are at least so much alike: what a ratio is drifts with what else the machine does."""
@@ -58,7 +58,7 @@ def _memory(values: Sequence[float]) -> float:
     """Give the correlation of the side of the median on which a value lies with that of the next one."""
     median = statistics.median(values)
     sides = [(value > median) - (value < median) for value in values]
-    seen = sum(map(operator.mul, sides, sides[1:])) / max(1, sum(map(abs, sides)))
+    seen = sum(here * following for here, following in pairwise(sides)) / max(1, sum(map(abs, sides)))
     # That the sides add up to nothing takes as much off as one value in n is worth.
     return min(max(seen + 1 / len(values), LEAST_MEMORY), MOST_MEMORY)
 
