@@ -28,7 +28,7 @@ from typing import Any
 
 import psutil
 
-PRELOAD = ["torch", "numpy", "numpy.random", "libbench.serve", "libbench.config.overriding"]
+PRELOAD = ["torch", "numpy", "numpy.random", "numpy.ctypeslib", "libbench.preload"]
 _PR_SET_PDEATHSIG = 1
 _LONGEST_WAIT = 1e6
 """More seconds than the system call takes are no number to it."""

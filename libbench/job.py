@@ -197,10 +197,11 @@ def filled(config: DictConfig, parts: Collection[str]) -> DictConfig:
 def part_problems(config: DictConfig, name: str) -> list[str]:
     """List the parts of a config that are misspelt, missing or not what they can be, each as one line."""
     found = []
+    absent = [part for part in PARTS if part not in config]
     for key in config:
         # A name of the user's own may resemble a part; only one that nearly spells it is taken for a mistake.
-        hint = did_you_mean(str(key), [part for part in PARTS if part not in config], cutoff=0.8)
-        if key not in PARTS and hint:
+        hint = did_you_mean(str(key), absent, cutoff=0.8) if key not in PARTS else ""
+        if hint:
             found.append(f"{name} has no part {str(key)!r}{hint}{_at(config, str(key))}")
     for part in REQUIRED:
         if config.get(part) is None:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
+from libbench.interval import median_interval
 from libbench.measured import Measurement, Timing
 from libbench.settings import Timer
-from libbench.speed import LEAST_PAIRS, half_width, median_interval
+from libbench.speed import LEAST_PAIRS
 
 SHORTEST_TRIAL = 200e-6
 """A trial is made of enough calls to last this many seconds, so that the clock's own cost does not count."""
@@ -227,10 +228,11 @@ def _settled(pairs: Sequence[Pair], most: int, timer: Timer) -> bool:
 
 
 def _narrow(pairs: Sequence[Pair], precision: float) -> bool:
-    walls = [Timing(tuple(pair[i]["wall"] for pair in pairs)) for i in range(len(pairs[0]))]
-    if len(walls) == 2:
-        return half_width({"wall": walls[0]}, {"wall": walls[1]}) <= precision
-    interval = median_interval([math.log(s) for s in walls[0].seconds])
+    if len(pairs[0]) == 2:
+        logs = [math.log(reference["wall"] / target["wall"]) for reference, target in pairs]
+    else:
+        logs = [math.log(side["wall"]) for (side,) in pairs]
+    interval = median_interval(logs)
     return interval is not None and (interval[1] - interval[0]) / 2 <= precision
 
 
@@ -257,13 +259,15 @@ def _steady(seconds: list[float]) -> bool:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep the garbage collector out of the timed calls."""
-    enabled = gc.isenabled()
+    enabled, frozen = gc.isenabled(), gc.get_freeze_count() > 0
     gc.collect()
     gc.freeze()
     gc.disable()
     try:
         yield
     finally:
-        gc.unfreeze()
+        # What somebody else has frozen stays so: to go through it at the next collection may take as long as a round.
+        if not frozen:
+            gc.unfreeze()
         if enabled:
             gc.enable()

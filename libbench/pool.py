@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import torch
@@ -103,6 +104,7 @@ def _movable(values: Sequence[torch.Tensor]) -> tuple[int, ...] | None:
     return tuple(known.index(each) for each in known)
 
 
+@cache
 def _walk(places: int) -> Sequence[int]:
     """Give places in an order that looks random, never one twice in a row where there are two.
 

@@ -9,9 +9,10 @@ import os
 import random
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -289,23 +290,38 @@ class Side:
         seed = self.job.seed
         random.seed(seed)
         np.random.seed(seed % 2**32)
-        torch.manual_seed(seed)
-        if hasattr(self, "_parts"):
-            self.parts.device.seed(seed)
+        # Before there is a device, torch seeds those that it knows.
+        seeded = self.parts.device.seed if hasattr(self, "parts") else torch.manual_seed
+        seeded(seed)
 
-    @contextmanager
-    def during(self, stage: Stage, *, announce: bool = True) -> Iterator[None]:
+    def during(self, stage: Stage, *, announce: bool = True) -> AbstractContextManager[None]:
         """Say what this side is doing, and turn what it raises into its failure."""
         if announce:
             self._watch(Event(self.index, stage))
             self._seed()
-        try:
-            with _cache_folder(self.job.cache):
-                yield
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise SideFailed(Failure.of(stage, error), self.index) from error
+        return _During(self, stage)
+
+
+class _During:
+    """A stretch of a side's work. Every trial is one: a generator would take as long as a small model's call."""
+
+    def __init__(self, side: Side, stage: Stage) -> None:
+        self._side = side
+        self._stage = stage
+        self._folder: str | None = None
+
+    def __enter__(self) -> None:
+        # Inductor has this side's own cache, unless the user has chosen one.
+        if self._side.job.cache is not None and CACHE_VARIABLE not in os.environ:
+            self._folder = os.environ[CACHE_VARIABLE] = self._side.job.cache
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._folder is not None:
+            os.environ.pop(CACHE_VARIABLE, None)
+        if error is not None and not isinstance(error, KeyboardInterrupt):
+            raise SideFailed(Failure.of(self._stage, error), self._side.index) from error
 
 
 def first_outputs(folder: Path, index: int) -> Path:
@@ -345,16 +361,3 @@ def _clock(seconds: dict[str, float], name: str) -> Iterator[None]:
     begin = time.perf_counter()
     yield
     seconds[name] = time.perf_counter() - begin
-
-
-@contextmanager
-def _cache_folder(folder: str | None) -> Iterator[None]:
-    """Give inductor this side's own cache, unless the user has chosen one."""
-    if folder is None or CACHE_VARIABLE in os.environ:
-        yield
-        return
-    os.environ[CACHE_VARIABLE] = folder
-    try:
-        yield
-    finally:
-        os.environ.pop(CACHE_VARIABLE, None)

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from libbench.interval import median_interval
 from libbench.measured import STRAYED, Measurement, NullArm, Speedup, SpeedVerdict, Timing
 
 ZONE = 0.02
@@ -14,7 +15,7 @@ ZONE = 0.02
 LONE_ZONE = 0.05
 """The same for a single process, whose memory layout alone may be worth that much."""
 LEAST_PAIRS = 6
-"""Fewer pairs have no exact 95 % interval."""
+"""Fewer pairs have no 95 % interval."""
 MOST_FURTHER = 1000
 """More processes than this are not proposed to anybody."""
 APART_ZONE = 0.30
@@ -24,37 +25,9 @@ APART_ZONE = 0.30
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
-def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
-    """Give the exact order-statistic interval of the median; None for too few values.
-
-    The interval from the k-th smallest to the k-th largest of n values covers the median with probability
-    1 - 2 P(B < k), B binomial with n and 1/2, whatever their distribution is (Conover, Practical Nonparametric
-    Statistics, 3rd ed., section 3.2). The narrowest one that covers at least `confidence` is given.
-    """
-    n = len(values)
-    outside = (1 - confidence) / 2
-    below, k = 0.0, 0
-    # Logarithms, since 2**n leaves the floats at n = 1024.
-    while k < n // 2:
-        below += math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2))
-        if below > outside:
-            break
-        k += 1
-    if k == 0:
-        return None
-    ordered = sorted(values)
-    return ordered[k - 1], ordered[n - k]
-
-
 def log_ratios(reference: Timing, target: Timing) -> list[float]:
     """Give the log of reference time over target time, pair by pair."""
     return [math.log(r / t) for r, t in zip(reference.seconds, target.seconds, strict=True)]
-
-
-def half_width(measurement: Mapping[str, Timing], other: Mapping[str, Timing]) -> float:
-    """Give half the width of the interval of the median wall log ratio; infinite for too few pairs."""
-    interval = median_interval(log_ratios(measurement["wall"], other["wall"]))
-    return math.inf if interval is None else (interval[1] - interval[0]) / 2
 
 
 def null_arm(measurements: Sequence[Measurement]) -> NullArm | None:

@@ -33,6 +33,8 @@ CLOCK_COSTS = 50
 """A trial lasts at least so many times as long as reading the clocks."""
 PROBED = 0.05
 """The share of the budget in which each side is called on values that it has not met."""
+PROGRESS = 0.2
+"""Seconds between two words on how far the timing is."""
 RUNNING = "running"
 """The file of a session that says which side is being timed."""
 
@@ -94,8 +96,15 @@ class Worker:
     def measure(self, timer: Timer) -> Measurement:
         """Time the sides."""
 
+        told = 0.0
+
         def progress(done: int, total: int | None) -> None:
-            self._watch(Event(0, "measure", done, total))
+            # Who is told wakes up, which takes a processor from somebody.
+            nonlocal told
+            now = time.monotonic()
+            if now - told >= PROGRESS:
+                told = now
+                self._watch(Event(0, "measure", done, total))
 
         first_time = self._begin_rounds()
         sides, copies = self._timed[:2], self._timed[2:]

@@ -47,6 +47,16 @@ def start_a_grandchild(channel: Channel) -> None:
     time.sleep(600)
 
 
+def load_a_config(channel: Channel) -> None:
+    before = set(sys.modules)
+    # Not at the top: the child must find them imported, not this module.
+    from libbench.job import Job
+
+    job = Job.load(channel.receive(), ["model.out_features=5", "data.shapes=[3]"], seed=1)
+    job.build("device", "model", "data", "workload", "compiler")
+    channel.send(sorted(name for name in set(sys.modules) - before if not name.startswith("libbench_config_")))
+
+
 @pytest.fixture
 def start(tmp_path):
     children = []
@@ -94,6 +104,23 @@ def test_a_child_has_the_environment_that_its_parent_has_now(start, monkeypatch)
     child.send("LIBBENCH_TEST_VARIABLE")
 
     assert child.receive(60) == "set later"
+
+
+def test_a_child_has_nothing_to_import_for_a_config_of_the_defaults(start, tmp_path):
+    config = tmp_path / "config.py"
+    config.write_text(
+        textwrap.dedent("""
+        from torch.nn import Linear
+        from libbench.config import LazyCall as L
+        from libbench.data import RandomInputs
+        model = L(Linear)(3, 4)
+        data = L(RandomInputs)(shapes=(3,), samples=2, batch_size=2)
+        """)
+    )
+    child = start(load_a_config)
+    child.send(str(config))
+
+    assert child.receive(60) == []
 
 
 def test_an_exit_without_an_answer_is_told_by_its_code(start):

@@ -18,8 +18,8 @@ FLOORS = (
     "errors tree optional records settings findings",
     "config",
     "interfaces job result measured judge methods noise pick curves drift causes tokens",
-    "worker side timed reruns pool parts measure occupied speed compare plainfiles filekinds data several child serve "
-    "state truth environment conversation group shares rank ranks merging alignment evaluation composed recordfiles "
+    "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
+    "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation composed recordfiles "
     "images stepping",
     "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths "
     "metrics reevaluate trainings",

@@ -95,6 +95,18 @@ def test_the_garbage_collector_rests_while_calls_are_timed_and_then_goes_on():
     assert gc.isenabled()
 
 
+def test_what_was_frozen_before_the_timing_stays_frozen():
+    run(Fake(1e-3), pairs=1)
+    assert gc.get_freeze_count() == 0
+
+    gc.freeze()
+    try:
+        run(Fake(1e-3), pairs=1)
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+
+
 def test_a_trial_is_filled_with_calls_but_not_beyond_a_millisecond():
     measured = measure(
         (Fake(3e-4), Fake(9e-3)), Timer(pairs=1), random.Random(0), lambda done, total: None, shortest=5e-3

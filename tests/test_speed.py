@@ -5,11 +5,9 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from libbench.measured import Measurement, Timing
-from libbench.speed import median_interval, null_arm, speedups, speedups_apart
+from libbench.speed import null_arm, speedups, speedups_apart
 
 
 def pairs(reference, target):
@@ -23,37 +21,6 @@ def noisy(ratio, seed, n=50, noise=0.02):
         [1e-3 * ratio * d * (1 + noise * rng.random()) for d in drift],
         [1e-3 * d * (1 + noise * rng.random()) for d in drift],
     )
-
-
-@pytest.mark.parametrize(
-    ("n", "ranks"), [(6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (12, (3, 10)), (20, (6, 15)), (31, (10, 22))]
-)
-def test_the_interval_of_the_median_has_the_ranks_of_the_published_tables(n, ranks):
-    assert median_interval(list(range(1, n + 1))) == ranks
-
-
-@pytest.mark.parametrize("n", range(6))
-def test_fewer_than_six_values_have_no_interval(n):
-    assert median_interval(list(range(n))) is None
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=6, max_size=3000))
-def test_the_interval_holds_the_median_of_its_values(values):
-    low, high = median_interval(values)
-    ordered = sorted(values)
-
-    assert low <= ordered[(len(values) - 1) // 2]
-    assert ordered[len(values) // 2] <= high
-
-
-def test_the_interval_covers_the_true_median_as_often_as_it_says():
-    rng = random.Random(1)
-    inside = 0
-    for _ in range(2000):
-        low, high = median_interval([rng.expovariate(1.0) for _ in range(31)])
-        inside += low <= math.log(2) <= high
-
-    assert 0.94 <= inside / 2000 <= 0.985
 
 
 def test_a_drift_that_hits_both_sides_alike_leaves_the_ratio_alone():

@@ -349,6 +349,23 @@ def test_a_device_without_a_wall_clock_is_told_so(worker):
         work.measure(Timer(pairs=6))
 
 
+def test_a_device_seeds_what_it_knows_before_every_stage(worker):
+    seeds = []
+
+    class Seeded(Cpu):
+        def seed(self, n):
+            seeds.append(n)
+            super().seed(n)
+
+    work = worker(device=L(Seeded)(), seed=3)
+    work.prepare()
+    prepared = len(seeds)
+    list(work.batches())
+
+    assert set(seeds) == {3}
+    assert 0 < prepared < len(seeds)
+
+
 def test_the_clock_of_the_cpu_shows_the_seconds_of_a_call():
     assert 0.01 <= Cpu().time(lambda: __import__("time").sleep(0.01))["wall"] < 1
 

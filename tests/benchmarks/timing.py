@@ -16,11 +16,12 @@ from config_bench.table import Row, report
 
 from libbench.config import LazyConfig, instantiate
 from libbench.diff import Plan, diff
+from libbench.interval import median_interval
 from libbench.job import Job
 from libbench.measured import Speedup
 from libbench.result import Comparison
 from libbench.settings import Timer
-from libbench.speed import median_interval
+from libbench.speed import log_ratios
 
 CONFIG = Path(__file__).parent / "timing_bench" / "layers.py"
 USUAL_TRIALS = 5
@@ -32,7 +33,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="How far a speedup can be trusted, beside the usual way.")
     parser.add_argument("--runs", type=int, default=30, help="comparisons of each kind (30)")
-    parser.add_argument("--blocks", type=int, default=300, help="intervals whose cover is counted (300)")
+    parser.add_argument("--blocks", type=int, default=1000, help="intervals whose cover is counted (1000)")
     parser.add_argument("--write", action="store_true", help="keep the figures in docs/benchmarks.md")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -95,10 +96,10 @@ def _cover(blocks: int) -> Row:
     each = 60
     inside = count = 0
     while count < blocks:
-        comparison = _compared([], [], Timer(pairs=each * BLOCK))
+        # The fewer pairs a process had time for, the more each block would be the truth that it is to hold.
+        comparison = _compared([], [], Timer(pairs=each * BLOCK, budget=600.0))
         for measurement in comparison.measurements:
-            sides = [side["wall"].seconds for side in measurement.clocks]
-            ratios = [r / t for r, t in zip(*sides, strict=True)]
+            ratios = log_ratios(*(side["wall"] for side in measurement.clocks))
             truth = statistics.median(ratios)
             for begin in range(0, len(ratios) - BLOCK + 1, BLOCK):
                 low, high = median_interval(ratios[begin : begin + BLOCK]) or (truth, truth)

@@ -1,9 +1,10 @@
-"""Ten small models, each as it may be found in a paper's first table, under a workload that adds up its own calls."""
+"""Ten small models, each as it may be found in a paper's first table, with the seconds of its calls added up."""
 
+import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from torch import nn
 
 from libbench.config import LazyCall as L
 from libbench.data import RandomInputs
+from libbench.devices.cpu import Cpu
 from libbench.interfaces import Batch
 from libbench.workloads.inference import Inference
 
@@ -20,22 +22,45 @@ FOLDER = "LIBBENCH_BENCH_CALLS"
 """The variable that names the folder where the seconds in calls are written, a file for each side."""
 
 
-class Counted(Inference):
-    """Inference that adds up the seconds that it spends in the model."""
+class Spent:
+    """The seconds that a side has spent in calls, by two clocks: every load of this file has sums of its own."""
 
-    spent = 0.0
+    wall = cpu = 0.0
+    in_trial = False
+
+
+class Counted(Inference):
+    """Inference that adds up the seconds of its calls, those of trials left out, and leaves the sums in a file."""
 
     def step(self, call: Callable[..., Any], batch: Batch) -> Any:
-        begin = time.perf_counter()
+        if Spent.in_trial:
+            return super().step(call, batch)
+        wall, cpu = time.perf_counter(), time.process_time()
         outputs = super().step(call, batch)
-        self.spent += time.perf_counter() - begin
+        Spent.wall += time.perf_counter() - wall
+        Spent.cpu += time.process_time() - cpu
         return outputs
 
     @contextmanager
     def setup(self, model: Any) -> Iterator[None]:
         with super().setup(model):
             yield
-        Path(os.environ[FOLDER], uuid.uuid4().hex).write_text(str(self.spent))
+        found = {"pid": os.getpid(), "wall": Spent.wall, "cpu": Spent.cpu, "process": time.process_time()}
+        Path(os.environ[FOLDER], uuid.uuid4().hex).write_text(json.dumps(found))
+
+
+class Clocked(Cpu):
+    """The CPU that adds up its trials: what their calls return is given back within them."""
+
+    def time(self, call: Callable[[], Any]) -> Mapping[str, float]:
+        Spent.in_trial = True
+        try:
+            clocks = super().time(call)
+        finally:
+            Spent.in_trial = False
+        Spent.wall += clocks["wall"]
+        Spent.cpu += clocks["cpu"]
+        return clocks
 
 
 class First(nn.Module):
@@ -84,3 +109,4 @@ name = "linear"
 model = L(made)(name="${name}")
 data = L(RandomInputs)(shapes=(256,), samples=64, batch_size=8)
 workload = L(Counted)()
+device = L(Clocked)()
