@@ -10,12 +10,12 @@ from functools import cache
 import numpy as np
 import torch
 
+from libbench.compare.buffers import Buffers
 from libbench.compare.chunks import CHUNK, Place, pieces
 from libbench.compare.exact import ExactStatistics
 from libbench.compare.floats import FloatStatistics
 from libbench.compare.levels import family
 from libbench.compare.pending import SMALL
-from libbench.compare.piece import Buffers
 from libbench.compare.ranking import row_length
 from libbench.compare.rule import Detail, Rule
 from libbench.settings import Tolerance

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
 
+from libbench.compare.buffers import Array
 from libbench.compare.chunks import Place
-from libbench.compare.piece import NORMAL, Line
 from libbench.findings import Extreme, Number
-
-Array = np.ndarray[Any, Any]
 
 
 class Extremes:
@@ -32,17 +29,6 @@ class Extremes:
         self.max_abs: Extreme | None = None
         self.max_rel: Extreme | None = None
         self._parts = parts
-
-    @property
-    def line(self) -> Line | None:
-        """What a larger relative difference lies above; None when there is none larger."""
-        return (max(self.steepest, 0.0), 0.0) if self.steepest < math.inf else None
-
-    @property
-    def passed(self) -> Line:
-        """A line that every pair so far is not above, whatever the rounding."""
-        # Candidates with less than all their digits are not looked for, so that they may be steeper.
-        return self.steepest * (1 + 1e-15), NORMAL
 
     def begin(self, reference: torch.Tensor, target: torch.Tensor, start: int, place: Place) -> None:
         """Say in which piece the next positions lie."""

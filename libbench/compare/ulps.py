@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
-from typing import Any
 
 import numpy as np
 import torch
 
-from libbench.compare.piece import SLICE, Buffers
-
-Array = np.ndarray[Any, Any]
+from libbench.compare.buffers import Array, Buffers
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 _LEAST = {2: -(1 << 15), 4: -(1 << 31), 8: -(1 << 63)}
 _UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
-_SAFE = 3.9  # of different sign and no further apart, two numbers have ranks whose sum is below half of the integers
 _SAMPLED = 512
 _EVERY = 4
 _KEPT = 1 << 15
@@ -50,8 +45,7 @@ class Ulps:
         target: torch.Tensor,
         finite: Array | None = None,
         *,
-        peak: float = math.inf,
-        most: float = math.inf,
+        equal: bool = False,
     ) -> None:
         """Take flat, contiguous pairs of finite values, at most one piece and at least one pair.
 
@@ -59,25 +53,19 @@ class Ulps:
             reference: values of the dtype.
             target: likewise.
             finite: which of them count; the others are zero on both sides. None counts all.
-            peak: what no absolute difference exceeds; 0 for equal sides.
-            most: what no absolute value exceeds.
+            equal: whether all pairs are known to be equal.
         """
-        ints = reference.view(self._integer), target.view(self._integer)
-        if peak > 0 and not (peak < _SAFE and self._settled(*ints, most)):
+        ints = [side.view(self._integer).numpy() for side in (reference, target)]
+        if not equal:
             self._measure(*ints)
         if self._pieces % _EVERY == 0:
             # An odd step goes through all columns of a matrix.
             step = max(1, reference.numel() // _SAMPLED) | 1
-            bits = [side.numpy()[::step] for side in ints]
+            bits = [side[::step] for side in ints]
             if finite is not None:
                 bits = [side[finite[::step]] for side in bits]
             self._sample(distance(*bits))
         self._pieces += 1
-
-    @property
-    def within_two(self) -> bool:
-        """Whether every pair so far is surely within a factor of two, or too small to have all digits."""
-        return self.largest <= self._sure  # as many numbers as there are between two powers of two
 
     def quantiles(self, *shares: float) -> tuple[float | None, ...]:
         """Give the distances that these shares of the sampled pairs do not exceed; None without pairs."""
@@ -86,41 +74,30 @@ class Ulps:
         ordered = np.sort(np.concatenate(self._samples))
         return tuple(float(ordered[int(share * (len(ordered) - 1))]) for share in shares)
 
-    def _settled(self, reference: torch.Tensor, target: torch.Tensor, most: float) -> bool:
-        """Tell whether no distance is above the largest so far, cheaply, where numbers of different sign had that one.
+    def _measure(self, reference: Array, target: Array) -> None:
+        space = self._buffers.space(self._integer, len(reference))
+        apart = np.subtract(target, reference, out=space.difference)
+        farthest = _largest(apart)
+        if farthest <= self._sure:
+            self.largest = max(self.largest, farthest)
+            return
+        # The distance is the sum of both ranks where the signs are not the same, else their difference.
+        ranks = self._ranks(reference, space.sizes), self._ranks(target, space.absolute)
+        total = np.add(ranks[0], ranks[1], out=space.excess.view(ranks[0].dtype))
+        if int(np.maximum.reduce(total)) <= self.largest:
+            return
+        unlike = np.bitwise_xor(reference, target, out=apart)
+        if int(np.minimum.reduce(unlike)) < 0:
+            np.right_shift(unlike, 8 * unlike.itemsize - 1, out=unlike)  # all bits of it where the signs are not alike
+            np.bitwise_and(total, unlike.view(total.dtype), out=total)
+            self.largest = max(self.largest, int(np.maximum.reduce(total)))
+        np.subtract(space.absolute, space.sizes, out=apart)
+        self.largest = max(self.largest, _largest(apart))
 
-        Where the largest is at least the rank of any value, only numbers of different sign can lie further apart, by
-        the sum of their ranks. The sum of their bits is half of the integers more; that of others is less.
-        """
-        half = 1 << (8 * self._dtype.itemsize - 1)
-        if (
-            self.largest <= self._sure
-            or torch.tensor(most, dtype=self._dtype).view(self._integer).item() >= self.largest
-        ):
-            return False
-        total = torch.add(target, reference, out=self._buffers.get("ulps", self._integer, reference.numel())).numpy()
-        return int(total.view(_UNSIGNED[total.itemsize]).max()) <= self.largest + half
-
-    def _measure(self, reference: torch.Tensor, target: torch.Tensor) -> None:
-        apart = torch.sub(target, reference, out=self._buffers.get("ulps", self._integer, reference.numel()))
-        if self.largest <= self._sure:
-            low, high = torch.aminmax(apart)
-            farthest = max(-low.item(), high.item())
-            if farthest <= self._sure:
-                self.largest = max(self.largest, int(farthest))
-                return
-        values = apart.numpy()
-        # Between minus and plus the sure distance: one comparison of unsigned numbers.
-        shifted = np.add(values, self._sure, out=values).view(_UNSIGNED[values.itemsize])
-        mask = self._buffers.array("possible", torch.bool, len(values))
-        unsure = np.flatnonzero(np.greater(shifted, 2 * self._sure, out=mask))
-        for at in range(0, len(unsure), SLICE):
-            some = unsure[at : at + SLICE]
-            self.largest = max(self.largest, int(distance(reference.numpy()[some], target.numpy()[some]).max()))
-        if self.largest <= self._sure:
-            values[unsure] = self._sure
-            values -= self._sure
-            self.largest = max(self.largest, int(values.max()), -int(values.min()))
+    def _ranks(self, bits: Array, out: Array) -> Array:
+        """Give how many numbers lie between zero and each of these, two of which can be added."""
+        found: Array = np.bitwise_and(bits, ~_LEAST[bits.itemsize], out=out).view(_UNSIGNED[bits.itemsize])
+        return found
 
     def _sample(self, distances: Array) -> None:
         taken = distances[:: self._stride]
@@ -130,6 +107,10 @@ class Ulps:
             self._samples = [np.concatenate(self._samples)[::2]]
             self._count = len(self._samples[0])
             self._stride *= 2
+
+
+def _largest(numbers: Array) -> int:
+    return max(int(np.maximum.reduce(numbers)), -int(np.minimum.reduce(numbers)))
 
 
 @cache
