@@ -58,10 +58,8 @@ class Bounds:
 
     def _take_extremes(self, extremes: Extremes, piece: Piece) -> None:
         if extremes.steepest < math.inf:
-            least = max(extremes.steepest, 0.0)
-            if piece.farthest((least, 0.0)) is not None:
-                for pairs in piece.exactly(piece.steepest(least)):
-                    extremes.admit(*pairs)
+            for pairs in piece.exactly(piece.steepest(max(extremes.steepest, 0.0))):
+                extremes.admit(*pairs)
             if extremes.steepest < math.inf:
                 piece.remember((extremes.steepest * (1 + 1e-15), 0.0))
         exact = extremes.steepest < EXACT

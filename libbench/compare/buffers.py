@@ -40,11 +40,10 @@ class Space:
         """Copy values into the memory of a name."""
         return self.tensors[name].copy_(values)
 
-    def rise(self, slope: float) -> Array:
-        """Give how far `absolute` lies above a multiple of `sizes`, in `excess`; torch has this in one step."""
-        tensors = self.tensors
-        torch.sub(tensors["absolute"], tensors["sizes"], alpha=slope, out=tensors["excess"])
-        return self.excess
+    def rise(self, slope: float, into: str = "excess") -> Array:
+        """Give how far `absolute` lies above a multiple of `sizes`; torch has this in one step."""
+        torch.sub(self.tensors["absolute"], self.tensors["sizes"], alpha=slope, out=self.tensors[into])
+        return self.excess if into == "excess" else self.sizes
 
 
 class Buffers:

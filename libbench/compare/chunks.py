@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-CHUNK = 131072
+CHUNK = 65536
 _CUT = 32  # so many pieces are cut at once, which is quicker than one after another
 
 

@@ -8,6 +8,7 @@ in float64.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from libbench.compare.piece import SLICE, Piece
 from libbench.compare.ranking import Ranking
 from libbench.compare.rule import Rule
 from libbench.compare.sums import Sums
-from libbench.compare.ulps import Ulps
+from libbench.compare.ulps import Ulps, bits_of
 
 _SMALL = 2048
 _HUGE = 1e30
@@ -140,7 +141,7 @@ class FloatStatistics:
             wrong, known = alone if wrong is None else wrong | alone, None
         self._mismatch(wrong, known, start)
         if self.ulps is not None and count:  # last, as it uses the memory of the other steps
-            self.ulps.add(*self._coarse(reference, target), finite, equal=peak == 0)
+            self.ulps.add(self._bits(reference), self._bits(target), finite, equal=peak == 0)
         self.differing += peak > 0 or (alone is not None and bool(alone.any()))
         return True
 
@@ -189,7 +190,7 @@ class FloatStatistics:
             if finite is not None:
                 away = torch.from_numpy(~finite)
                 reference, target = reference.masked_fill(away, 0.0), target.masked_fill(away, 0.0)
-            self.ulps.add(*self._coarse(reference, target), finite)
+            self.ulps.add(self._bits(reference), self._bits(target), finite)
 
     def _take_odd(self, r: Array, t: Array, finite: Array) -> Array:
         """Count NaNs and infinities; give a mask of the elements among them that disagree."""
@@ -198,10 +199,8 @@ class FloatStatistics:
             self.bounds.fail()
         return alone
 
-    def _coarse(self, reference: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        if reference.dtype is target.dtype is self.rule.ulp:
-            return reference, target
-        return reference.to(self.rule.ulp), target.to(self.rule.ulp)
+    def _bits(self, values: torch.Tensor) -> Array:
+        return bits_of(values if values.dtype is self.rule.ulp else values.to(self.rule.ulp))
 
 
 def _widen(
@@ -212,6 +211,7 @@ def _widen(
     return r, target if target.dtype is dtype else space.widen("target", target)
 
 
+@cache
 def _common(reference: torch.dtype, target: torch.dtype) -> torch.dtype:
     """Give the narrowest dtype with vectorised steps that holds both exactly."""
     narrow = all(dtype.is_floating_point and dtype.itemsize <= 4 for dtype in (reference, target))

@@ -25,7 +25,8 @@ EXACT = 0.5
 _NORMAL = 1e-37  # below it float32 may not have all its digits
 _STEEPEST = 1e30
 _EPS = {dtype: float(np.finfo(dtype).eps) for dtype in (np.float32, np.float64)}
-_FLAT = 1e-30  # quotients below it may not have all their digits
+_FLAT = 1e-30
+_NONE = np.empty(0, np.intp)
 _NARROW = 1e-3
 _MANY = 1 / 16  # of a piece; from here all are quicker to take than those picked out
 
@@ -57,16 +58,19 @@ class Piece:
     def passes(self, line: Line) -> bool:
         """Tell whether all elements pass a line, as far as that follows from what is known; False knows nothing."""
         slope, offset = line
-        flatter = max(known for known in self._passed if known[0] <= slope)
+        flatter, steeper = self._passed[0], None
+        for known in self._passed:
+            if known[0] > slope:
+                steeper = known if steeper is None else min(known, steeper)
+            elif known[0] > flatter[0]:
+                flatter = known
         if flatter[1] <= offset:
             return True
-        steeper = [known for known in self._passed if known[0] > slope]
-        if not steeper or flatter[1] == math.inf:
+        if steeper is None or flatter[1] == math.inf:
             return False
         # What passes two lines passes every line through the point where they cross, for it is a mean of both.
-        other = min(steeper)
-        share = (slope - flatter[0]) / (other[0] - flatter[0])
-        return flatter[1] + share * (other[1] - flatter[1]) + self._margin * self.peak <= offset
+        share = (slope - flatter[0]) / (steeper[0] - flatter[0])
+        return flatter[1] + share * (steeper[1] - flatter[1]) + self._margin * self.peak <= offset
 
     def remember(self, line: Line) -> None:
         """Take it as known that all elements pass a line."""
@@ -77,22 +81,21 @@ class Piece:
         return np.flatnonzero(np.equal(self._absolute, self.peak, out=self._space.possible))
 
     def steepest(self, least: float) -> Array:
-        """Give all positions that may have the largest relative difference, and one above another number.
+        """Give all positions that may have the largest relative difference, if it is above another number.
 
         Args:
-            least: positions surely not above it are not given.
+            least: the other number; none may be above it, and positions are given all the same.
         """
         self._slope = math.nan
         ratios = np.divide(self._absolute, self._sizes(), out=self._space.excess)
-        top = float(np.fmax.reduce(ratios))  # which leaves out 0/0
-        # What two quotients, each rounded once, may be off, and the bar; the difference, too, unless it is exact.
-        low = 1 - (1.6 if top < EXACT else 2.6) * self._eps
-        bar = max(least, top) * low
-        if bar < _FLAT:
-            bar = 0.0
-        elif top < least * low:
-            return np.empty(0, np.intp)
-        return np.flatnonzero(np.greater_equal(ratios, bar, out=self._space.possible))
+        top = np.fmax.reduce(ratios)  # which leaves out 0/0
+        bar = max(top, ratios.dtype.type(least))
+        if bar < _FLAT:  # quotients may not have all their digits
+            bar = ratios.dtype.type(0)
+        elif not top < EXACT:  # differences are rounded, too
+            bar *= ratios.dtype.type(1 - 3 * self._eps)
+        # Rounding keeps the order: what is not rounded to the largest quotient of exact differences is below it.
+        return np.flatnonzero(np.greater_equal(ratios, bar, out=self._space.possible)) if top >= bar else _NONE
 
     def farthest(self, line: Line) -> int | None:
         """Give the position that lies most above a line, near it perhaps below; None when all surely pass."""
@@ -110,9 +113,9 @@ class Piece:
         return np.flatnonzero(np.greater(self._excess(line[0] * low), line[1] * low, out=self._space.possible))
 
     def failing(self, rtol: float, atol: float) -> tuple[Array, int] | None:
-        """Give a mask, valid until the next call, of the elements that are not close, exactly, and their number.
+        """Give a mask of the elements that are not close, exactly, and their number; None when all are.
 
-        None when all are close.
+        The last step that a piece is put to.
         """
         if self.passes((rtol, atol)):
             return None
@@ -146,7 +149,7 @@ class Piece:
         low, high = 1 - self._margin, 1 + self._margin
         spread = self._margin * (atol + 2 * rtol * float(np.maximum.reduce(self._sizes())))
         if spread <= _NARROW * atol:  # no rounding moves a difference near the line further than this
-            excess = self._excess(rtol)
+            excess = self._space.rise(min(rtol, _STEEPEST), into="sizes")  # which stay in the cache, and are done with
             np.greater(excess, atol - spread, out=masks[0])
             np.greater(excess, atol + spread, out=masks[1])
         else:

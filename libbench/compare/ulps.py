@@ -7,13 +7,14 @@ from functools import cache
 import numpy as np
 import torch
 
-from libbench.compare.buffers import Array, Buffers
+from libbench.compare.buffers import Array, Buffers, Space
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 _LEAST = {2: -(1 << 15), 4: -(1 << 31), 8: -(1 << 63)}
 _UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 _SAMPLED = 512
 _EVERY = 4
+_FEW = 1 / 32  # of a piece
 _KEPT = 1 << 15
 
 
@@ -41,27 +42,26 @@ class Ulps:
 
     def add(
         self,
-        reference: torch.Tensor,
-        target: torch.Tensor,
+        reference: Array,
+        target: Array,
         finite: Array | None = None,
         *,
         equal: bool = False,
     ) -> None:
-        """Take flat, contiguous pairs of finite values, at most one piece and at least one pair.
+        """Take flat pairs of finite values, at most one piece and at least one pair.
 
         Args:
-            reference: values of the dtype.
+            reference: what `bits_of` gives of values of the dtype.
             target: likewise.
             finite: which of them count; the others are zero on both sides. None counts all.
             equal: whether all pairs are known to be equal.
         """
-        ints = [side.view(self._integer).numpy() for side in (reference, target)]
         if not equal:
-            self._measure(*ints)
+            self._measure(reference, target)
         if self._pieces % _EVERY == 0:
             # An odd step goes through all columns of a matrix.
-            step = max(1, reference.numel() // _SAMPLED) | 1
-            bits = [side[::step] for side in ints]
+            step = max(1, len(reference) // _SAMPLED) | 1
+            bits = [side[::step] for side in (reference, target)]
             if finite is not None:
                 bits = [side[finite[::step]] for side in bits]
             self._sample(distance(*bits))
@@ -81,18 +81,33 @@ class Ulps:
         if farthest <= self._sure:
             self.largest = max(self.largest, farthest)
             return
-        # The distance is the sum of both ranks where the signs are not the same, else their difference.
+        # Between minus and plus the sure distance: one comparison of unsigned numbers.
+        shifted = np.add(apart, self._sure, out=space.excess).view(_UNSIGNED[apart.itemsize])
+        far = np.greater(shifted, 2 * self._sure, out=space.possible)
+        if np.count_nonzero(far) <= _FEW * len(far):
+            some = np.flatnonzero(far)
+            self.largest = max(self.largest, int(distance(reference[some], target[some]).max()))
+            if self.largest <= self._sure:
+                apart[some] = 0
+                self.largest = max(self.largest, _largest(apart))
+            return
+        self._measure_far(reference, target, space)
+
+    def _measure_far(self, reference: Array, target: Array, space: Space) -> None:
+        """Take pairs of which many are further apart than a difference of bits tells.
+
+        The distance is the sum of both ranks where the signs are not the same, else their difference.
+        """
         ranks = self._ranks(reference, space.sizes), self._ranks(target, space.absolute)
         total = np.add(ranks[0], ranks[1], out=space.excess.view(ranks[0].dtype))
         if int(np.maximum.reduce(total)) <= self.largest:
             return
-        unlike = np.bitwise_xor(reference, target, out=apart)
-        if int(np.minimum.reduce(unlike)) < 0:
-            np.right_shift(unlike, 8 * unlike.itemsize - 1, out=unlike)  # all bits of it where the signs are not alike
-            np.bitwise_and(total, unlike.view(total.dtype), out=total)
-            self.largest = max(self.largest, int(np.maximum.reduce(total)))
-        np.subtract(space.absolute, space.sizes, out=apart)
-        self.largest = max(self.largest, _largest(apart))
+        unlike = np.bitwise_xor(reference, target, out=space.difference)
+        np.right_shift(unlike, 8 * unlike.itemsize - 1, out=unlike)  # all bits of it where the signs are not alike
+        np.bitwise_and(total, unlike.view(total.dtype), out=total)
+        self.largest = max(self.largest, int(np.maximum.reduce(total)))
+        if max(int(np.maximum.reduce(side)) for side in ranks) > self.largest:
+            self.largest = max(self.largest, _largest(np.subtract(space.absolute, space.sizes, out=space.difference)))
 
     def _ranks(self, bits: Array, out: Array) -> Array:
         """Give how many numbers lie between zero and each of these, two of which can be added."""
@@ -107,6 +122,11 @@ class Ulps:
             self._samples = [np.concatenate(self._samples)[::2]]
             self._count = len(self._samples[0])
             self._stride *= 2
+
+
+def bits_of(values: torch.Tensor) -> Array:
+    """Give the bits of floats as signed integers of the same width."""
+    return values.view(_INTEGERS[values.dtype.itemsize]).numpy()
 
 
 def _largest(numbers: Array) -> int:
