@@ -9,7 +9,7 @@ import torch
 
 Array = np.ndarray[Any, Any]
 
-VALUES = ("reference", "target", "difference", "absolute", "sizes", "excess")
+VALUES = ("reference", "target", "difference", "absolute", "sizes", "more")
 MASKS = ("possible", "certain")
 
 
@@ -23,7 +23,7 @@ class Space:
 
     Attributes:
         size: of a piece.
-        reference, target, difference, absolute, sizes, excess: of the dtype.
+        reference, target, difference, absolute, sizes, more: of the dtype.
         possible, certain: masks.
         tensors: the first six by name.
     """
@@ -31,7 +31,7 @@ class Space:
     def __init__(self, memory: dict[str, torch.Tensor], dtype: torch.dtype, size: int) -> None:
         self.size = size
         self.tensors = {name: raw.view(dtype)[:size] for name, raw in memory.items() if name in VALUES}
-        self.reference, self.target, self.difference, self.absolute, self.sizes, self.excess = (
+        self.reference, self.target, self.difference, self.absolute, self.sizes, self.more = (
             self.tensors[name].numpy() for name in VALUES
         )
         self.possible, self.certain = (memory[name].view(torch.bool)[:size].numpy() for name in MASKS)
@@ -40,10 +40,10 @@ class Space:
         """Copy values into the memory of a name."""
         return self.tensors[name].copy_(values)
 
-    def rise(self, slope: float, into: str = "excess") -> Array:
+    def rise(self, slope: float, into: str = "difference") -> Array:
         """Give how far `absolute` lies above a multiple of `sizes`; torch has this in one step."""
         torch.sub(self.tensors["absolute"], self.tensors["sizes"], alpha=slope, out=self.tensors[into])
-        return self.excess if into == "excess" else self.sizes
+        return self.difference if into == "difference" else self.sizes
 
 
 class Buffers:

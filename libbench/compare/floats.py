@@ -126,8 +126,9 @@ class FloatStatistics:
             sides = _widen(reference, target, dtype, space)
             r, t = sides[0].numpy(), sides[1].numpy()
         count = len(r) if finite is None else int(np.count_nonzero(finite))
+        most = math.inf
         if self.sums is not None:
-            self.sums.add(*sides, space.tensors["difference"] if peak > 0 else None, count)
+            most = self.sums.add(*sides, space.tensors["difference"] if peak > 0 else None, count)
         wrong: Array | None = None
         known: int | None = None
         if peak > 0:
@@ -141,7 +142,7 @@ class FloatStatistics:
             wrong, known = alone if wrong is None else wrong | alone, None
         self._mismatch(wrong, known, start)
         if self.ulps is not None and count:  # last, as it uses the memory of the other steps
-            self.ulps.add(self._bits(reference), self._bits(target), finite, equal=peak == 0)
+            self.ulps.add(self._bits(reference), self._bits(target), finite, equal=peak == 0, most=most)
         self.differing += peak > 0 or (alone is not None and bool(alone.any()))
         return True
 

@@ -41,7 +41,7 @@ class Piece:
         reference: flat, float32 or float64.
         target: likewise.
         peak: the largest absolute difference, as rounded to the dtype, above 0.
-        space: its `absolute` holds the absolute differences; the steps use all but `difference`.
+        space: its `absolute` holds the absolute differences; the steps write over the rest.
     """
 
     def __init__(self, reference: Array, target: Array, peak: float, space: Space) -> None:
@@ -87,7 +87,7 @@ class Piece:
             least: the other number; none may be above it, and positions are given all the same.
         """
         self._slope = math.nan
-        ratios = np.divide(self._absolute, self._sizes(), out=self._space.excess)
+        ratios = np.divide(self._absolute, self._sizes(), out=self._space.difference)
         top = np.fmax.reduce(ratios)  # which leaves out 0/0
         bar = max(top, ratios.dtype.type(least))
         if bar < _FLAT:  # quotients may not have all their digits
@@ -177,7 +177,7 @@ class Piece:
         """Give how far each difference lies above a line without an offset."""
         slope = min(slope, _STEEPEST)
         if slope == self._slope:
-            return self._space.excess
+            return self._space.difference
         self._slope = slope
         self._sizes()
         return self._space.rise(slope)

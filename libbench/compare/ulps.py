@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -47,6 +48,7 @@ class Ulps:
         finite: Array | None = None,
         *,
         equal: bool = False,
+        most: float = math.inf,
     ) -> None:
         """Take flat pairs of finite values, at most one piece and at least one pair.
 
@@ -55,9 +57,10 @@ class Ulps:
             target: likewise.
             finite: which of them count; the others are zero on both sides. None counts all.
             equal: whether all pairs are known to be equal.
+            most: what no absolute value exceeds.
         """
         if not equal:
-            self._measure(reference, target)
+            self._measure(reference, target, most)
         if self._pieces % _EVERY == 0:
             # An odd step goes through all columns of a matrix.
             step = max(1, len(reference) // _SAMPLED) | 1
@@ -74,24 +77,37 @@ class Ulps:
         ordered = np.sort(np.concatenate(self._samples))
         return tuple(float(ordered[int(share * (len(ordered) - 1))]) for share in shares)
 
-    def _measure(self, reference: Array, target: Array) -> None:
+    def _measure(self, reference: Array, target: Array, most: float) -> None:
         space = self._buffers.space(self._integer, len(reference))
-        apart = np.subtract(target, reference, out=space.difference)
-        farthest = _largest(apart)
-        if farthest <= self._sure:
-            self.largest = max(self.largest, farthest)
+        apart = np.subtract(target, reference, out=space.sizes)
+        if self.largest <= self._sure:
+            farthest = max(int(np.maximum.reduce(apart)), -int(np.minimum.reduce(apart)))
+            if farthest <= self._sure:
+                self.largest = max(self.largest, farthest)
+                return
+        reach = self._reach(most)
+        # Between minus and plus the reach: one comparison of unsigned numbers.
+        shifted = np.add(apart, reach, out=apart).view(_UNSIGNED[apart.itemsize])
+        far = np.greater(shifted, 2 * reach, out=space.possible)
+        if np.count_nonzero(far) > _FEW * len(far):
+            self._measure_far(reference, target, space)
             return
-        # Between minus and plus the sure distance: one comparison of unsigned numbers.
-        shifted = np.add(apart, self._sure, out=space.excess).view(_UNSIGNED[apart.itemsize])
-        far = np.greater(shifted, 2 * self._sure, out=space.possible)
-        if np.count_nonzero(far) <= _FEW * len(far):
-            some = np.flatnonzero(far)
+        some = np.flatnonzero(far)
+        if len(some):
             self.largest = max(self.largest, int(distance(reference[some], target[some]).max()))
-            if self.largest <= self._sure:
-                apart[some] = 0
-                self.largest = max(self.largest, _largest(apart))
-            return
-        self._measure_far(reference, target, space)
+        if self.largest <= reach == self._sure:
+            shifted[some] = reach
+            self.largest = max(self.largest, int(shifted.max()) - reach, reach - int(shifted.min()))
+
+    def _reach(self, most: float) -> int:
+        """Give the largest difference of bits that surely stands for no distance above the largest so far.
+
+        It is the distance where the signs are the same. Where they are not, it falls short of half of the integers by
+        the difference of the two ranks, and the distance falls short of twice the larger rank by as much.
+        """
+        half = 1 << (8 * self._dtype.itemsize - 1)
+        rank = _rank(self._dtype, math.frexp(most)[1]) if most < math.inf else half
+        return max(self._sure, min(self.largest, half - 2 * rank + self.largest, half - 1))
 
     def _measure_far(self, reference: Array, target: Array, space: Space) -> None:
         """Take pairs of which many are further apart than a difference of bits tells.
@@ -99,7 +115,7 @@ class Ulps:
         The distance is the sum of both ranks where the signs are not the same, else their difference.
         """
         ranks = self._ranks(reference, space.sizes), self._ranks(target, space.absolute)
-        total = np.add(ranks[0], ranks[1], out=space.excess.view(ranks[0].dtype))
+        total = np.add(ranks[0], ranks[1], out=space.more.view(ranks[0].dtype))
         if int(np.maximum.reduce(total)) <= self.largest:
             return
         unlike = np.bitwise_xor(reference, target, out=space.difference)
@@ -107,7 +123,8 @@ class Ulps:
         np.bitwise_and(total, unlike.view(total.dtype), out=total)
         self.largest = max(self.largest, int(np.maximum.reduce(total)))
         if max(int(np.maximum.reduce(side)) for side in ranks) > self.largest:
-            self.largest = max(self.largest, _largest(np.subtract(space.absolute, space.sizes, out=space.difference)))
+            apart = np.subtract(space.absolute, space.sizes, out=unlike)
+            self.largest = max(self.largest, int(np.maximum.reduce(apart)), -int(np.minimum.reduce(apart)))
 
     def _ranks(self, bits: Array, out: Array) -> Array:
         """Give how many numbers lie between zero and each of these, two of which can be added."""
@@ -129,10 +146,6 @@ def bits_of(values: torch.Tensor) -> Array:
     return values.view(_INTEGERS[values.dtype.itemsize]).numpy()
 
 
-def _largest(numbers: Array) -> int:
-    return max(int(np.maximum.reduce(numbers)), -int(np.minimum.reduce(numbers)))
-
-
 @cache
 def _sure(dtype: torch.dtype) -> int:
     """Give the distance below which a difference of bits is the distance of the numbers.
@@ -142,6 +155,13 @@ def _sure(dtype: torch.dtype) -> int:
     """
     infinity = torch.tensor(float("inf"), dtype=dtype).view(_INTEGERS[dtype.itemsize]).item()
     return (1 << (8 * dtype.itemsize - 1)) - int(infinity)
+
+
+@cache
+def _rank(dtype: torch.dtype, exponent: int) -> int:
+    """Give how many numbers lie between zero and a power of two, which is infinite where the dtype ends before it."""
+    size = math.ldexp(1.0, exponent) if exponent < 1024 else math.inf
+    return int(torch.tensor(size, dtype=dtype).view(_INTEGERS[dtype.itemsize]))
 
 
 def distance(reference: Array, target: Array) -> Array:
