@@ -52,8 +52,8 @@ class Bounds:
         """Take a piece that holds a difference."""
         if self.extremes:
             self._take_extremes(self.extremes, piece)
-        # The steepest line first: what passes it, and has no larger difference than there is, mostly passes the others.
-        for bound in sorted(self._lines, key=_slope, reverse=True):
+        # The line that is lowest at zero first: what passes it mostly passes the others, too.
+        for bound in sorted(self._lines, key=_order):
             self._raise(bound, piece)
 
     def _take_extremes(self, extremes: Extremes, piece: Piece) -> None:
@@ -92,5 +92,6 @@ class Bounds:
             self.admit(*pairs)
 
 
-def _slope(bound: Level | Row) -> float:
-    return bound.line[0] if bound.line is not None else 0.0
+def _order(bound: Level | Row) -> tuple[float, float]:
+    slope, offset = bound.line or (0.0, 0.0)
+    return offset, slope

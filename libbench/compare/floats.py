@@ -25,6 +25,7 @@ from libbench.compare.sums import Sums
 from libbench.compare.ulps import Ulps, bits_of
 
 _SMALL = 2048
+_NONE = np.empty(0, np.intp)
 _HUGE = 1e30
 _LEAST = {torch.float32: 1e-30, torch.float64: 1e-150}  # differences that are all below it need more care
 
@@ -126,14 +127,16 @@ class FloatStatistics:
             sides = _widen(reference, target, dtype, space)
             r, t = sides[0].numpy(), sides[1].numpy()
         count = len(r) if finite is None else int(np.count_nonzero(finite))
-        most = math.inf
         if self.sums is not None:
-            most = self.sums.add(*sides, space.tensors["difference"] if peak > 0 else None, count)
+            self.sums.add(*sides, space.tensors["difference"] if peak > 0 else None, count)
         wrong: Array | None = None
         known: int | None = None
+        far: Array | None = None
         if peak > 0:
             piece = Piece(r, t, peak, space)
             self.bounds.take(piece)
+            if self.ulps is not None and reference.dtype is target.dtype is self.rule.ulp:
+                far = self.ulps.candidates(piece)
             wrong, known = piece.failing(self.rule.rtol, self.rule.atol) or (None, None)
         elif self.bounds.extremes and self.bounds.extremes.largest < 0 and count:
             first = np.array([0 if finite is None else int(finite.argmax())])
@@ -142,7 +145,7 @@ class FloatStatistics:
             wrong, known = alone if wrong is None else wrong | alone, None
         self._mismatch(wrong, known, start)
         if self.ulps is not None and count:  # last, as it uses the memory of the other steps
-            self.ulps.add(self._bits(reference), self._bits(target), finite, equal=peak == 0, most=most)
+            self.ulps.add(self._bits(reference), self._bits(target), finite, far if peak > 0 else _NONE)
         self.differing += peak > 0 or (alone is not None and bool(alone.any()))
         return True
 

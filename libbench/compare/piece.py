@@ -112,6 +112,15 @@ class Piece:
         low = 1 - self._margin
         return np.flatnonzero(np.greater(self._excess(line[0] * low), line[1] * low, out=self._space.possible))
 
+    def apart(self, least: float) -> Array:
+        """Give all positions whose difference may be above a number and is at least half of the reference."""
+        mask = np.greater(self._absolute, least * (1 - self._margin), out=self._space.possible)
+        if np.count_nonzero(mask) > _MANY * len(mask):
+            # The half is exact, and rounding a difference changes no sign.
+            far = np.greater_equal(self._excess(0.5), 0.0, out=self._space.certain)
+            np.logical_and(mask, far, out=mask)
+        return np.flatnonzero(mask)
+
     def failing(self, rtol: float, atol: float) -> tuple[Array, int] | None:
         """Give a mask of the elements that are not close, exactly, and their number; None when all are.
 

@@ -30,7 +30,7 @@ class Sums:
         self._other += float(np.dot(target, target))
         self._cross += float(np.dot(reference, target))
 
-    def add(self, reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor | None, count: int) -> float:
+    def add(self, reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor | None, count: int) -> None:
         """Take one piece in the dtype of the cheap steps, zero at all places that do not count.
 
         Args:
@@ -38,9 +38,6 @@ class Sums:
             target: likewise.
             difference: of both; None where they are equal.
             count: of the places that count.
-
-        Returns:
-            What no absolute value of either side exceeds.
         """
         power, error, other, cross = found = _products(reference, target, difference)
         if reference.dtype is torch.float32 and not (
@@ -53,7 +50,6 @@ class Sums:
         self._error += error
         self._other += other
         self._cross += cross
-        return 1.01 * (math.sqrt(power) + math.sqrt(error))
 
     @property
     def rmse(self) -> float | None:

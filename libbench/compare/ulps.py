@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import torch
 
 from libbench.compare.buffers import Array, Buffers, Space
+from libbench.compare.piece import Piece
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 _LEAST = {2: -(1 << 15), 4: -(1 << 31), 8: -(1 << 63)}
@@ -16,6 +16,7 @@ _UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 _SAMPLED = 512
 _EVERY = 4
 _FEW = 1 / 32  # of a piece
+_NONE = np.empty(0, np.intp)
 _KEPT = 1 << 15
 
 
@@ -46,9 +47,7 @@ class Ulps:
         reference: Array,
         target: Array,
         finite: Array | None = None,
-        *,
-        equal: bool = False,
-        most: float = math.inf,
+        far: Array | None = None,
     ) -> None:
         """Take flat pairs of finite values, at most one piece and at least one pair.
 
@@ -56,11 +55,14 @@ class Ulps:
             reference: what `bits_of` gives of values of the dtype.
             target: likewise.
             finite: which of them count; the others are zero on both sides. None counts all.
-            equal: whether all pairs are known to be equal.
-            most: what no absolute value exceeds.
+            far: positions without which no distance is above the largest so far; None where these are not known.
         """
-        if not equal:
-            self._measure(reference, target, most)
+        if far is None:
+            self._measure(reference, target)
+        elif len(far) > _FEW * len(reference):
+            self._measure_far(reference, target, self._buffers.space(self._integer, len(reference)))
+        elif len(far):
+            self.largest = max(self.largest, int(distance(reference[far], target[far]).max()))
         if self._pieces % _EVERY == 0:
             # An odd step goes through all columns of a matrix.
             step = max(1, len(reference) // _SAMPLED) | 1
@@ -77,37 +79,26 @@ class Ulps:
         ordered = np.sort(np.concatenate(self._samples))
         return tuple(float(ordered[int(share * (len(ordered) - 1))]) for share in shares)
 
-    def _measure(self, reference: Array, target: Array, most: float) -> None:
-        space = self._buffers.space(self._integer, len(reference))
-        apart = np.subtract(target, reference, out=space.sizes)
-        if self.largest <= self._sure:
-            farthest = max(int(np.maximum.reduce(apart)), -int(np.minimum.reduce(apart)))
-            if farthest <= self._sure:
-                self.largest = max(self.largest, farthest)
-                return
-        reach = self._reach(most)
-        # Between minus and plus the reach: one comparison of unsigned numbers.
-        shifted = np.add(apart, reach, out=apart).view(_UNSIGNED[apart.itemsize])
-        far = np.greater(shifted, 2 * reach, out=space.possible)
-        if np.count_nonzero(far) > _FEW * len(far):
-            self._measure_far(reference, target, space)
-            return
-        some = np.flatnonzero(far)
-        if len(some):
-            self.largest = max(self.largest, int(distance(reference[some], target[some]).max()))
-        if self.largest <= reach == self._sure:
-            shifted[some] = reach
-            self.largest = max(self.largest, int(shifted.max()) - reach, reach - int(shifted.min()))
+    def candidates(self, piece: Piece) -> Array | None:
+        """Give the positions of all pairs of the dtype that may lie further apart than the largest distance so far.
 
-    def _reach(self, most: float) -> int:
-        """Give the largest difference of bits that surely stands for no distance above the largest so far.
-
-        It is the distance where the signs are the same. Where they are not, it falls short of half of the integers by
-        the difference of the two ranks, and the distance falls short of twice the larger rank by as much.
+        None where this does not follow from their differences.
         """
-        half = 1 << (8 * self._dtype.itemsize - 1)
-        rank = _rank(self._dtype, math.frexp(most)[1]) if most < math.inf else half
-        return max(self._sure, min(self.largest, half - 2 * rank + self.largest, half - 1))
+        if self.largest <= self._sure:
+            return None
+        # Of all pairs with one difference those on either side of zero, as far from it, are furthest apart; and those
+        # within a factor of two no further than the sure distance.
+        half = _number(self._dtype, self.largest // 2)
+        return piece.apart(2 * half) if piece.peak > 2 * half * (1 - 1e-6) else _NONE
+
+    def _measure(self, reference: Array, target: Array) -> None:
+        space = self._buffers.space(self._integer, len(reference))
+        apart = np.subtract(target, reference, out=space.difference)
+        low, high = int(np.minimum.reduce(apart)), int(np.maximum.reduce(apart))
+        if max(high, -low) <= self._sure:
+            self.largest = max(self.largest, high, -low)
+        else:
+            self._measure_far(reference, target, space)
 
     def _measure_far(self, reference: Array, target: Array, space: Space) -> None:
         """Take pairs of which many are further apart than a difference of bits tells.
@@ -157,11 +148,10 @@ def _sure(dtype: torch.dtype) -> int:
     return (1 << (8 * dtype.itemsize - 1)) - int(infinity)
 
 
-@cache
-def _rank(dtype: torch.dtype, exponent: int) -> int:
-    """Give how many numbers lie between zero and a power of two, which is infinite where the dtype ends before it."""
-    size = math.ldexp(1.0, exponent) if exponent < 1024 else math.inf
-    return int(torch.tensor(size, dtype=dtype).view(_INTEGERS[dtype.itemsize]))
+@lru_cache(maxsize=8)
+def _number(dtype: torch.dtype, rank: int) -> float:
+    """Give the positive number of which so many are between it and zero."""
+    return float(torch.tensor(rank, dtype=_INTEGERS[dtype.itemsize]).view(dtype))
 
 
 def distance(reference: Array, target: Array) -> Array:
