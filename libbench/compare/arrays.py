@@ -33,7 +33,7 @@ _INTEGERS = {
     torch.int32,
     torch.int64,
 }
-_EXACT_CHUNK = 32768  # whose steps hold several numbers of 8 bytes, or Python's, for each value
+_EXACT_CHUNK = 16384  # whose steps hold several numbers of 8 bytes, or Python's, for each value
 _WITH_ULPS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)  # the coarsest first
 
 
