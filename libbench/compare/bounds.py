@@ -59,7 +59,7 @@ class Bounds:
     def _take_extremes(self, extremes: Extremes, piece: Piece) -> None:
         if extremes.steepest < math.inf:
             for pairs in piece.exactly(piece.steepest(max(extremes.steepest, 0.0))):
-                extremes.admit(*pairs)
+                extremes.steepen(*pairs)
             if extremes.steepest < math.inf:
                 piece.remember((extremes.steepest * (1 + 1e-15), 0.0))
         exact = extremes.steepest < EXACT

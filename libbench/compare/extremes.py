@@ -41,13 +41,15 @@ class Extremes:
         if largest > self.largest:
             self.largest = largest
             self.max_abs = self._extreme(largest, int(positions[worst]))
-        if largest == 0:
-            relative, steepest = differences, 0.0
-        else:
-            # Zero over zero is given a reference of 1, so that it becomes 0; more over zero becomes infinite.
-            relative = differences / np.where(differences > 0, references, 1.0)
-            worst = int(relative.argmax())
-            steepest = float(relative[worst])
+        if largest > 0 or self.steepest < 0:
+            self.steepen(differences, references, positions)
+
+    def steepen(self, differences: Array, references: Array, positions: Array) -> None:
+        """Take pairs, given as to `admit`, for their relative differences alone."""
+        # Zero over zero is given a reference of 1, so that it becomes 0; more over zero becomes infinite.
+        relative = differences / np.where(differences > 0, references, 1.0)
+        worst = int(relative.argmax())
+        steepest = float(relative[worst])
         if steepest > self.steepest:
             self.steepest = steepest
             self.max_rel = self._extreme(steepest, int(positions[worst]))

@@ -14,6 +14,7 @@ _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 _LEAST = {2: -(1 << 15), 4: -(1 << 31), 8: -(1 << 63)}
 _UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 _SAMPLED = 512
+_SMALL_PRIMES = (3, 5, 7)
 _EVERY = 8
 _FEW = 1 / 32  # of a piece
 _NONE = np.empty(0, np.intp)
@@ -64,12 +65,12 @@ class Ulps:
         elif len(far):
             self.largest = max(self.largest, int(distance(reference[far], target[far]).max()))
         if self._pieces % _EVERY == 0:
-            # An odd step goes through all columns of a matrix.
-            step = max(1, len(reference) // _SAMPLED) | 1
-            bits = [side[::step] for side in (reference, target)]
-            if finite is not None:
-                bits = [side[finite[::step]] for side in bits]
-            self._sample(distance(*bits))
+            step = _step(len(reference) // _SAMPLED)
+            if finite is None:
+                self._sample(distance(reference[::step], target[::step]))
+            else:
+                some = np.flatnonzero(finite)[::step]
+                self._sample(distance(reference[some], target[some]))
         self._pieces += 1
 
     def quantiles(self, *shares: float) -> tuple[float | None, ...]:
@@ -130,6 +131,15 @@ class Ulps:
             self._samples = [np.concatenate(self._samples)[::2]]
             self._count = len(self._samples[0])
             self._stride *= 2
+
+
+@lru_cache(maxsize=8)
+def _step(least: int) -> int:
+    """Give a step that goes through all columns of a matrix of most widths, at least so long."""
+    step = max(1, least) | 1
+    while step > _SMALL_PRIMES[-1] and not all(step % prime for prime in _SMALL_PRIMES):
+        step += 2
+    return step
 
 
 def bits_of(values: torch.Tensor) -> Array:
