@@ -47,20 +47,20 @@ class ExactStatistics:
             self.first_mismatch = place.at(start + int(wrong.argmax()))
         if self._numbers and count <= _FEW * len(r):
             positions = np.flatnonzero(wrong)
-            self._extremes(r[positions], t[positions], positions, start, place)
+            self._error += self._extremes(r[positions], t[positions], positions, start, place)
         elif self._numbers:
-            self._extremes(r, t, None, start, place)
+            self._error += self._extremes(r, t, None, start, place)
 
     @property
     def rmse(self) -> float | None:
         return math.sqrt(self._error / self.elements) if self._numbers and self.elements else None
 
-    def _extremes(self, r: Array, t: Array, positions: Array | None, start: int, place: Place) -> None:
-        """Take pairs, those at some positions after the start or all that follow it."""
+    def _extremes(self, r: Array, t: Array, positions: Array | None, start: int, place: Place) -> float:
+        """Take pairs, those at some positions after the start or all that follow it; give the sum of their squares."""
         difference = distance(r, t)
         rough = difference.astype(np.float64)
         values = torch.from_numpy(rough)
-        self._error += float(torch.dot(values, values))  # NumPy's may start threads, which take longer than the sum
+        squares = float(torch.dot(values, values))  # NumPy's may start threads, which take longer than the sum
 
         def extreme(value: float, worst: int) -> Extreme:
             at = place.at(start + (worst if positions is None else int(positions[worst])))
@@ -76,6 +76,7 @@ class ExactStatistics:
         if self.max_rel is None or steepest > self.max_rel.value:
             alike = math.isnan(steepest)
             self.max_rel = extreme(0.0 if alike else steepest, 0 if alike else int((relative == steepest).argmax()))
+        return squares
 
 
 def distance(reference: Array, target: Array) -> Array:
