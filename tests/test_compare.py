@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from libbench.compare import OutputComparison, compare, grid
+from libbench.compare.levels import family
 from libbench.settings import Tolerance
 from libbench.tree import load_snapshot, save_snapshot, snapshot
 
@@ -846,6 +847,18 @@ PAIRS = {
         "i = torch.arange(n // 4)[None]; a, b = (torch.sparse_coo_tensor(i, torch.rand(n // 4), (n,), "
         "is_coalesced=True, check_invariants=False) for _ in 'ab')"
     ),
+    "sparse with other places": (
+        "a, b = (torch.sparse_coo_tensor(torch.arange(n // 20)[None] * k, torch.rand(n // 20), (n,), "
+        "is_coalesced=True, check_invariants=False) for k in (2, 3))"
+    ),
+    "compressed": (
+        "i = torch.tensor([0, n // 20]); a, b = (torch.sparse_csr_tensor(i, torch.arange(n // 20) + k, "
+        "torch.rand(n // 20), (1, n), check_invariants=False) for k in (0, 1))"
+    ),
+    "quantised by channel": (
+        "a, b = (torch.quantize_per_channel(torch.rand(n // 4000, 1000), torch.full((1000,), 0.01), "
+        "torch.zeros(1000), 1, torch.quint8) for _ in 'ab')"
+    ),
     "quantised": "a = torch.quantize_per_tensor(torch.rand(n), 0.01, 0, torch.quint8); b = a.clone()",
     "integers": "a = torch.arange(n // 4); b = a + 1",
 }
@@ -870,6 +883,63 @@ compare(a, b)
 print(resident("VmHWM") - before)
 """
     assert int(started(code, "50_000_000", PAIRS[pair])) <= 20e6
+
+
+MADE = {
+    "five percent more": lambda r: r * 1.05,
+    "a little more and moved": lambda r: r * 1.01 + 0.01,
+    "moved by one": lambda r: r + 1,
+    "random": lambda r: torch.randn(r.shape, generator=torch.Generator().manual_seed(3)).to(r.dtype),
+    "noise": lambda r: r + (1e-3 * torch.randn(r.shape, generator=torch.Generator().manual_seed(3))).to(r.dtype),
+    "turned": lambda r: -r,
+    "zeros": torch.zeros_like,
+    "doubled": lambda r: 2 * r,
+}
+
+
+STARTS = [("normal", dtype) for dtype in EVERY_FLOAT] + [(start, torch.float32) for start in ("constant", "holed")]
+
+
+def ranks(side):
+    """The place of every value among all values of its dtype; both zeros are 0."""
+    bits = side.view({2: torch.int16, 4: torch.int32, 8: torch.int64}[side.dtype.itemsize]).long()
+    size = bits & torch.iinfo(torch.int64 if side.dtype.itemsize == 8 else torch.int32).max
+    if side.dtype.itemsize == 2:
+        size &= torch.iinfo(torch.int16).max
+    return torch.where(bits < 0, -size, size).tolist()
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize(("start", "dtype"), STARTS)
+def test_outputs_that_differ_everywhere_have_the_statistics_of_all_values(made, start, dtype):
+    reference = torch.randn(150_000, generator=torch.Generator().manual_seed(2))
+    if start == "constant":
+        reference = torch.full_like(reference, 0.3)
+    elif start == "holed":
+        reference[::7] = 0
+    reference = reference.to(dtype)
+    target = MADE[made](reference).to(dtype)
+
+    leaf = only_leaf(reference, target)
+
+    r, t = reference.double(), target.double()
+    d = (t - r).abs()
+    wrong = ~torch.isclose(t, r, rtol=leaf.rtol, atol=leaf.atol)
+    relative = torch.where(d > 0, d / r.abs(), d)
+    assert leaf.mismatches == int(wrong.sum())
+    assert leaf.first_mismatch == ((int(wrong.nonzero()[0]),) if leaf.mismatches else None)
+    assert (leaf.max_abs.value, leaf.max_abs.at) == (d.max(), (int(d.argmax()),))
+    assert (leaf.max_rel.value, relative[leaf.max_rel.at]) == (relative.max(), relative.max())
+    assert leaf.rmse == pytest.approx(d.square().mean().sqrt().item(), rel=1e-5)
+    assert leaf.ulp_max == max(abs(b - a) for a, b in zip(ranks(reference), ranks(target), strict=True))
+    for of in EVERY_FLOAT:
+        passing = [level for level in grid.LEVELS if torch.allclose(t, r, *grid.pair(of, level))]
+        assert leaf.grid[str(of).removeprefix("torch.")] == (passing[0] if passing else None)
+    if math.isfinite(leaf.level):
+        of = family(dtype)
+        for level, passes in ((leaf.level, True), (leaf.level - 1e-9, False)):
+            allowed = 10.0 ** (of.relative * level), 10.0 ** (of.absolute * level)
+            assert torch.allclose(t, r, *allowed) == passes
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.bool])

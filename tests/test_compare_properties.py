@@ -175,6 +175,45 @@ def test_integers_are_compared_as_python_compares_them(pairs):
     assert leaf.max_abs.value == max(abs(r - t) for r, t in pairs)
 
 
+INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.uint16, torch.int16, torch.int32, torch.int64, torch.uint64)
+
+
+@st.composite
+def whole_numbers(draw):
+    """Two tensors of integers of any dtypes, which mostly differ or mostly do not."""
+    dtypes = draw(
+        st.tuples(st.sampled_from(INTEGERS), st.sampled_from(INTEGERS))
+        | st.sampled_from(INTEGERS).map(lambda d: (d, d))
+    )
+    sides = []
+    for dtype in dtypes:
+        low, high = (0, 1) if dtype is torch.bool else (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
+        number = st.integers(low, high) | st.sampled_from([low, high, 0, 1])
+        sides.append(draw(st.lists(number, min_size=5, max_size=5)))
+    padding = draw(st.sampled_from([0, 200]))
+    return [torch.tensor(side + [1] * padding, dtype=dtype) for side, dtype in zip(sides, dtypes, strict=True)]
+
+
+@settings(deadline=None)
+@given(whole_numbers())
+def test_integers_of_any_dtypes_have_the_statistics_of_pythons_integers(pair):
+    leaf = only_leaf(*pair)
+
+    reference, target = ([int(value) for value in side.tolist()] for side in pair)
+    apart = [abs(t - r) for r, t in zip(reference, target, strict=True)]
+    wrong = [i for i, d in enumerate(apart) if d]
+    relative = [
+        (float(d) / abs(float(r)) if r else math.inf) if d else 0.0 for d, r in zip(apart, reference, strict=True)
+    ]
+    assert leaf.mismatches == len(wrong)
+    assert leaf.first_mismatch == ((wrong[0],) if wrong else None)
+    assert leaf.max_abs.value == max(apart)
+    assert (leaf.max_abs.reference, leaf.max_abs.target) == (reference[leaf.max_abs.at[0]], target[leaf.max_abs.at[0]])
+    assert leaf.max_abs.at == (apart.index(max(apart)),)
+    assert leaf.max_rel.value == max(relative)
+    assert leaf.rmse == pytest.approx(math.sqrt(sum(d * d for d in apart) / len(apart)))
+
+
 tree = st.recursive(
     st.none()
     | st.booleans()

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 
 import numpy as np
 import torch
 
-from libbench.compare.chunks import CHUNK, Place, pieces
+from libbench.compare import sparse
+from libbench.compare.buffers import Buffers
+from libbench.compare.chunks import CHUNK, Pieces, Place, pieces
 from libbench.compare.exact import ExactStatistics
 from libbench.compare.floats import FloatStatistics
 from libbench.compare.levels import family
 from libbench.compare.pending import SMALL
-from libbench.compare.piece import Buffers
+from libbench.compare.quantised import by_channel, channel_pieces
 from libbench.compare.ranking import row_length
 from libbench.compare.rule import Detail, Rule
+from libbench.compare.sparse import SparsePlace
 from libbench.settings import Tolerance
 
 Statistics = FloatStatistics | ExactStatistics
@@ -33,31 +35,8 @@ _INTEGERS = {
     torch.int32,
     torch.int64,
 }
-_EXACT_CHUNK = 32768  # whose steps hold several numbers of 8 bytes, or Python's, for each value
+_EXACT_CHUNK = 16384  # whose steps hold several numbers of 8 bytes, or Python's, for each value
 _WITH_ULPS = (torch.bfloat16, torch.float16, torch.float32, torch.float64)  # the coarsest first
-
-
-@dataclass(frozen=True)
-class SparsePlace(Place):
-    """How a position among the stored entries of two sparse tensors is said.
-
-    Attributes:
-        stored: the index of every stored entry, one column each.
-    """
-
-    stored: torch.Tensor = field(default_factory=lambda: torch.empty(0))
-
-    def at(self, flat: int) -> tuple[int, ...]:
-        """Give the position in the whole tensor."""
-        inner = self.shape[len(self.stored) :]
-        size = 1
-        for length in inner:
-            size *= length
-        entry, rest = divmod(flat, size)
-        place = [*self.stored[:, entry].tolist(), *Place(inner).at(rest)]
-        if self.indices is not None and place:
-            place[0] = int(self.indices[place[0]])
-        return tuple(place)
 
 
 def statistics_for(
@@ -80,11 +59,15 @@ def add_pair(
     """Give all values of two leaves of equal shape and layout to their statistics, piece by piece."""
     batch = indices if indices is not None and reference.dim() and len(indices) == reference.shape[0] else None
     place = Place(tuple(reference.shape), batch)
-    if isinstance(statistics, FloatStatistics):
-        _add_floats(statistics, reference, target, place)
-        return
-    if reference.layout is not torch.strided:
-        reference, target, place = _stored(reference, target, batch)
+    pairs = sparse.pairs(reference, target, batch) if reference.layout is not torch.strided else None
+    for r, t, where in pairs or [(reference, target, place)]:
+        if isinstance(statistics, FloatStatistics):
+            _add_floats(statistics, r, t, where)
+        else:
+            _add_exact(statistics, r, t, where)
+
+
+def _add_exact(statistics: ExactStatistics, reference: torch.Tensor, target: torch.Tensor, place: Place) -> None:
     if reference.dtype not in _INTEGERS:
         reference, target = (side.contiguous().view(torch.uint8) for side in (reference, target))
     for start, r, t in pieces(reference, target, _EXACT_CHUNK):
@@ -92,12 +75,9 @@ def add_pair(
 
 
 def _add_floats(statistics: FloatStatistics, reference: torch.Tensor, target: torch.Tensor, place: Place) -> None:
-    length = row_length(place.shape)
-    if reference.is_quantized and "per_tensor" not in str(reference.qscheme()):
-        reference, target = reference.dequantize(), target.dequantize()  # pieces of channels are no tensors
-    elif reference.layout is not torch.strided:
-        reference, target, place = _stored(reference, target, place.indices)
-        length = 0
+    length = 0 if isinstance(place, SparsePlace) else row_length(place.shape)
+    if by_channel(reference) and reference.numel() <= CHUNK:
+        reference, target = reference.dequantize(), target.dequantize()
     if reference.is_complex():
         reference, target = torch.view_as_real(reference), torch.view_as_real(target)
     if reference.numel() <= SMALL and not reference.is_quantized:
@@ -106,13 +86,19 @@ def _add_floats(statistics: FloatStatistics, reference: torch.Tensor, target: to
     statistics.settle()
     before = statistics.state
     with np.errstate(all="ignore"):
-        wide = max(reference.dtype.itemsize, target.dtype.itemsize) > 4
-        for start, r, t in pieces(reference, target, CHUNK // 2 if wide else CHUNK):
-            if r.is_quantized:
-                r, t = r.dequantize(), t.dequantize()
+        for start, r, t in _float_pieces(reference, target):
             statistics.add(r, t, start, place)
     if statistics.ranking and length and not reference.is_quantized:
         statistics.ranking.add(reference, target, equal=statistics.state == before)
+
+
+def _float_pieces(reference: torch.Tensor, target: torch.Tensor) -> Pieces:
+    if by_channel(reference):
+        yield from channel_pieces(reference, target)
+        return
+    wide = max(reference.dtype.itemsize, target.dtype.itemsize) > 4
+    for start, r, t in pieces(reference, target, CHUNK // 2 if wide else CHUNK):
+        yield start, r.dequantize() if r.is_quantized else r, t.dequantize() if t.is_quantized else t
 
 
 def tolerance_for(path: str, dtype: torch.dtype, tolerance: Tolerance) -> tuple[float, float]:
@@ -152,32 +138,3 @@ def _rule(reference: torch.dtype, target: torch.dtype, path: str, tolerance: Tol
         ulp=_ulp_dtype(reference, target),
         detail=detail,
     )
-
-
-def _stored(
-    reference: torch.Tensor, target: torch.Tensor, indices: Sequence[int] | None
-) -> tuple[torch.Tensor, torch.Tensor, Place]:
-    """Give the values of two sparse tensors at every place that either of them stores; a place not stored is 0."""
-    sides = [_as_coo(side) for side in (reference, target)]
-    if not sides[0].sparse_dim() or 0 in reference.shape:
-        return sides[0].to_dense(), sides[1].to_dense(), Place(tuple(reference.shape), indices)
-    if torch.equal(sides[0].indices(), sides[1].indices()):
-        return sides[0].values(), sides[1].values(), SparsePlace(tuple(reference.shape), indices, sides[0].indices())
-    stored, inverse = torch.unique(torch.cat([side.indices() for side in sides], dim=1), dim=1, return_inverse=True)
-    place = SparsePlace(tuple(reference.shape), indices, stored)
-    count = sides[0].indices().shape[1]
-    filled = []
-    for side, where in zip(sides, (inverse[:count], inverse[count:]), strict=True):
-        values = side.values().new_zeros((stored.shape[1], *side.values().shape[1:]))
-        values[where] = side.values()
-        filled.append(values)
-    return filled[0], filled[1], place
-
-
-def _as_coo(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.layout is not torch.sparse_coo:
-        try:
-            tensor = tensor.to_sparse(layout=torch.sparse_coo)
-        except RuntimeError:  # blocked layouts know only the way through a dense tensor
-            tensor = tensor.to_dense().to_sparse()
-    return tensor.coalesce()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
 
+from libbench.compare.buffers import Array
 from libbench.compare.chunks import Place
-from libbench.compare.piece import NORMAL, Line
 from libbench.findings import Extreme, Number
-
-Array = np.ndarray[Any, Any]
 
 
 class Extremes:
@@ -33,17 +30,6 @@ class Extremes:
         self.max_rel: Extreme | None = None
         self._parts = parts
 
-    @property
-    def line(self) -> Line | None:
-        """What a larger relative difference lies above; None when there is none larger."""
-        return (max(self.steepest, 0.0), 0.0) if self.steepest < math.inf else None
-
-    @property
-    def passed(self) -> Line:
-        """A line that every pair so far is not above, whatever the rounding."""
-        # Candidates with less than all their digits are not looked for, so that they may be steeper.
-        return self.steepest * (1 + 1e-15), NORMAL
-
     def begin(self, reference: torch.Tensor, target: torch.Tensor, start: int, place: Place) -> None:
         """Say in which piece the next positions lie."""
         self._piece = reference, target, start, place
@@ -55,13 +41,15 @@ class Extremes:
         if largest > self.largest:
             self.largest = largest
             self.max_abs = self._extreme(largest, int(positions[worst]))
-        if largest == 0:
-            relative, steepest = differences, 0.0
-        else:
-            # Zero over zero is given a reference of 1, so that it becomes 0; more over zero becomes infinite.
-            relative = differences / np.where(differences > 0, references, 1.0)
-            worst = int(relative.argmax())
-            steepest = float(relative[worst])
+        if largest > 0 or self.steepest < 0:
+            self.steepen(differences, references, positions)
+
+    def steepen(self, differences: Array, references: Array, positions: Array) -> None:
+        """Take pairs, given as to `admit`, for their relative differences alone."""
+        # Zero over zero is given a reference of 1, so that it becomes 0; more over zero becomes infinite.
+        relative = differences / np.where(differences > 0, references, 1.0)
+        worst = int(relative.argmax())
+        steepest = float(relative[worst])
         if steepest > self.steepest:
             self.steepest = steepest
             self.max_rel = self._extreme(steepest, int(positions[worst]))

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
 
-import numpy as np
 import torch
 
+from libbench.compare.buffers import Array
 from libbench.compare.levels import family
 from libbench.compare.piece import Line
-
-Array = np.ndarray[Any, Any]
 
 LEVELS = range(-10, 6)
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from libbench.compare.arrays import Statistics, add_pair, statistics_for
+from libbench.compare.buffers import Buffers
 from libbench.compare.floats import FloatStatistics
 from libbench.compare.levels import family
-from libbench.compare.piece import Buffers
 from libbench.compare.rule import Detail
 from libbench.compare.scalars import WholeStatistics, as_tensor, whole
 from libbench.compare.structure import Node, say
@@ -90,7 +90,7 @@ class LeafComparison:
         node = self._nodes[0] or self._nodes[1] or {}
         floats = found if isinstance(found, FloatStatistics) else None
         median, late = floats.ulps.quantiles(0.5, 0.99) if floats and floats.ulps else (None, None)
-        extremes, sums = (found.extremes, found.sums) if isinstance(found, FloatStatistics) else (found, found)
+        extremes, sums = (found.bounds.extremes, found.sums) if isinstance(found, FloatStatistics) else (found, found)
         ranking = floats.ranking if floats else None
         return LeafReport(
             path=self.path,
@@ -239,15 +239,15 @@ class LeafComparison:
         return ["the values are equal" if equal else "the values are within tolerance"]
 
     def _grid(self, floats: FloatStatistics | None) -> dict[str, int | None] | None:
-        if floats is None or floats.grid is None:
+        if floats is None or floats.bounds.grid is None:
             return None
-        rows = {str(dtype).removeprefix("torch."): row.level for dtype, row in floats.grid.items()}
+        rows = {str(dtype).removeprefix("torch."): row.level for dtype, row in floats.bounds.grid.items()}
         return dict.fromkeys(rows) if self._beyond_levels else rows
 
     def _level(self, floats: FloatStatistics | None) -> float | None:
         if self._beyond_levels:
             return float("inf")
-        return floats.level.value if floats and floats.level else None
+        return floats.bounds.level.value if floats and floats.bounds.level else None
 
 
 def _sides(part: str, reference: Any, target: Any) -> str:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import torch
 
+from libbench.compare.buffers import Array
 from libbench.compare.piece import Line
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

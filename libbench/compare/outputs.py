@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, get_args
 
+from libbench.compare.buffers import Buffers
 from libbench.compare.chunks import CHUNK
 from libbench.compare.leaf import LeafComparison
-from libbench.compare.piece import Buffers
 from libbench.compare.rule import Detail
 from libbench.compare.structure import Node, Pairing
 from libbench.findings import LeafReport, OutputsReport, Verdict

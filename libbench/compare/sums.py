@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
 
-from libbench.compare.piece import Buffers
-
-Array = np.ndarray[Any, Any]
+from libbench.compare.buffers import Array
 
 _TINY = 1e-28  # sums of squares below it may have lost digits in float32
 
 
 class Sums:
-    """What is summed about the values at one path, in float64.
+    """What is summed about the values at one path, in float64."""
 
-    Args:
-        buffers: memory for the steps.
-    """
-
-    def __init__(self, buffers: Buffers) -> None:
-        self._buffers = buffers
+    def __init__(self) -> None:
         self._count = 0
         self._power = 0.0  # reference squared
         self._error = 0.0  # difference squared
@@ -38,35 +30,26 @@ class Sums:
         self._other += float(np.dot(target, target))
         self._cross += float(np.dot(reference, target))
 
-    def add_equal(self, values: torch.Tensor, count: int) -> None:
-        """Take one piece of values that both sides have, zero at all places that do not count."""
-        power = torch.dot(values, values).item()
-        if values.dtype is torch.float32 and not _TINY < power < math.inf:
-            wide = self._wide("r", values)
-            power = torch.dot(wide, wide).item()
-        self._count += count
-        self._power += power
-        self._other += power
-        self._cross += power
-
-    def add(self, reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor, count: int) -> float:
+    def add(self, reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor | None, count: int) -> None:
         """Take one piece in the dtype of the cheap steps, zero at all places that do not count.
 
-        Returns:
-            What no absolute value of either side exceeds.
+        Args:
+            reference: flat.
+            target: likewise.
+            difference: of both; None where they are equal.
+            count: of the places that count.
         """
-        power, error, other, cross = _products(reference, target, difference)
+        power, error, other, cross = found = _products(reference, target, difference)
         if reference.dtype is torch.float32 and not (
-            min(power, error, other) > _TINY and power + error + other < math.inf
+            min(found[:3] if difference is not None else (power,)) > _TINY and power + error + other < math.inf
         ):
-            wide = self._wide("r", reference), self._wide("t", target), self._wide("d", difference)
-            power, error, other, cross = _products(*wide)
+            wide = None if difference is None else difference.double()
+            power, error, other, cross = _products(reference.double(), target.double(), wide)
         self._count += count
         self._power += power
         self._error += error
         self._other += other
         self._cross += cross
-        return 1.01 * (math.sqrt(power) + math.sqrt(error))
 
     @property
     def rmse(self) -> float | None:
@@ -91,15 +74,14 @@ class Sums:
         # The logarithms apart: the quotient of a tiny and a huge power is no float.
         return 10 * (math.log10(self._power) - math.log10(self._error)) if self._power > 0 else -math.inf
 
-    def _wide(self, name: str, values: torch.Tensor) -> torch.Tensor:
-        return self._buffers.get(f"wide {name}", torch.float64, values.numel()).copy_(values)
-
 
 def _products(
-    reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor
+    reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor | None
 ) -> tuple[float, float, float, float]:
     """Give the squares of the reference, the difference and the target, and the product of both sides."""
     power = torch.dot(reference, reference).item()
+    if difference is None:
+        return power, 0.0, power, power
     error = torch.dot(difference, difference).item()
     # From the small difference, a cosine near 1 keeps more digits; where it is not small, digits would cancel.
     if error < 0.01 * power:

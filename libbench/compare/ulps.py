@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
 
 import numpy as np
 import torch
 
-from libbench.compare.piece import SLICE, Buffers
-
-Array = np.ndarray[Any, Any]
+from libbench.compare.buffers import Array, Buffers, Space
+from libbench.compare.piece import Piece
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 _LEAST = {2: -(1 << 15), 4: -(1 << 31), 8: -(1 << 63)}
 _UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
-_SAFE = 3.9  # of different sign and no further apart, two numbers have ranks whose sum is below half of the integers
 _SAMPLED = 512
-_EVERY = 4
+_SMALL_PRIMES = (3, 5, 7)
+_EVERY = 8
+_FEW = 1 / 32  # of a piece
+_NONE = np.empty(0, np.intp)
 _KEPT = 1 << 15
 
 
@@ -46,38 +45,33 @@ class Ulps:
 
     def add(
         self,
-        reference: torch.Tensor,
-        target: torch.Tensor,
+        reference: Array,
+        target: Array,
         finite: Array | None = None,
-        *,
-        peak: float = math.inf,
-        most: float = math.inf,
+        far: Array | None = None,
     ) -> None:
-        """Take flat, contiguous pairs of finite values, at most one piece and at least one pair.
+        """Take flat pairs of finite values, at most one piece and at least one pair.
 
         Args:
-            reference: values of the dtype.
+            reference: what `bits_of` gives of values of the dtype.
             target: likewise.
             finite: which of them count; the others are zero on both sides. None counts all.
-            peak: what no absolute difference exceeds; 0 for equal sides.
-            most: what no absolute value exceeds.
+            far: positions without which no distance is above the largest so far; None where these are not known.
         """
-        ints = reference.view(self._integer), target.view(self._integer)
-        if peak > 0 and not (peak < _SAFE and self._settled(*ints, most)):
-            self._measure(*ints)
+        if far is None:
+            self._measure(reference, target)
+        elif len(far) > _FEW * len(reference):
+            self._measure_far(reference, target, self._buffers.space(self._integer, len(reference)))
+        elif len(far):
+            self.largest = max(self.largest, int(distance(reference[far], target[far]).max()))
         if self._pieces % _EVERY == 0:
-            # An odd step goes through all columns of a matrix.
-            step = max(1, reference.numel() // _SAMPLED) | 1
-            bits = [side.numpy()[::step] for side in ints]
-            if finite is not None:
-                bits = [side[finite[::step]] for side in bits]
-            self._sample(distance(*bits))
+            step = _step(len(reference) // _SAMPLED)
+            if finite is None:
+                self._sample(distance(reference[::step], target[::step]))
+            else:
+                some = np.flatnonzero(finite)[::step]
+                self._sample(distance(reference[some], target[some]))
         self._pieces += 1
-
-    @property
-    def within_two(self) -> bool:
-        """Whether every pair so far is surely within a factor of two, or too small to have all digits."""
-        return self.largest <= self._sure  # as many numbers as there are between two powers of two
 
     def quantiles(self, *shares: float) -> tuple[float | None, ...]:
         """Give the distances that these shares of the sampled pairs do not exceed; None without pairs."""
@@ -86,41 +80,48 @@ class Ulps:
         ordered = np.sort(np.concatenate(self._samples))
         return tuple(float(ordered[int(share * (len(ordered) - 1))]) for share in shares)
 
-    def _settled(self, reference: torch.Tensor, target: torch.Tensor, most: float) -> bool:
-        """Tell whether no distance is above the largest so far, cheaply, where numbers of different sign had that one.
+    def candidates(self, piece: Piece) -> Array | None:
+        """Give the positions of all pairs of the dtype that may lie further apart than the largest distance so far.
 
-        Where the largest is at least the rank of any value, only numbers of different sign can lie further apart, by
-        the sum of their ranks. The sum of their bits is half of the integers more; that of others is less.
+        None where this does not follow from their differences.
         """
-        half = 1 << (8 * self._dtype.itemsize - 1)
-        if (
-            self.largest <= self._sure
-            or torch.tensor(most, dtype=self._dtype).view(self._integer).item() >= self.largest
-        ):
-            return False
-        total = torch.add(target, reference, out=self._buffers.get("ulps", self._integer, reference.numel())).numpy()
-        return int(total.view(_UNSIGNED[total.itemsize]).max()) <= self.largest + half
+        if self.largest <= self._sure:
+            return None
+        # Of all pairs with one difference those on either side of zero, as far from it, are furthest apart; and those
+        # within a factor of two no further than the sure distance.
+        half = _number(self._dtype, self.largest // 2)
+        return piece.apart(2 * half) if piece.peak > 2 * half * (1 - 1e-6) else _NONE
 
-    def _measure(self, reference: torch.Tensor, target: torch.Tensor) -> None:
-        apart = torch.sub(target, reference, out=self._buffers.get("ulps", self._integer, reference.numel()))
-        if self.largest <= self._sure:
-            low, high = torch.aminmax(apart)
-            farthest = max(-low.item(), high.item())
-            if farthest <= self._sure:
-                self.largest = max(self.largest, int(farthest))
-                return
-        values = apart.numpy()
-        # Between minus and plus the sure distance: one comparison of unsigned numbers.
-        shifted = np.add(values, self._sure, out=values).view(_UNSIGNED[values.itemsize])
-        mask = self._buffers.array("possible", torch.bool, len(values))
-        unsure = np.flatnonzero(np.greater(shifted, 2 * self._sure, out=mask))
-        for at in range(0, len(unsure), SLICE):
-            some = unsure[at : at + SLICE]
-            self.largest = max(self.largest, int(distance(reference.numpy()[some], target.numpy()[some]).max()))
-        if self.largest <= self._sure:
-            values[unsure] = self._sure
-            values -= self._sure
-            self.largest = max(self.largest, int(values.max()), -int(values.min()))
+    def _measure(self, reference: Array, target: Array) -> None:
+        space = self._buffers.space(self._integer, len(reference))
+        apart = np.subtract(target, reference, out=space.difference)
+        low, high = int(np.minimum.reduce(apart)), int(np.maximum.reduce(apart))
+        if max(high, -low) <= self._sure:
+            self.largest = max(self.largest, high, -low)
+        else:
+            self._measure_far(reference, target, space)
+
+    def _measure_far(self, reference: Array, target: Array, space: Space) -> None:
+        """Take pairs of which many are further apart than a difference of bits tells.
+
+        The distance is the sum of both ranks where the signs are not the same, else their difference.
+        """
+        ranks = self._ranks(reference, space.sizes), self._ranks(target, space.absolute)
+        total = np.add(ranks[0], ranks[1], out=space.more.view(ranks[0].dtype))
+        if int(np.maximum.reduce(total)) <= self.largest:
+            return
+        unlike = np.bitwise_xor(reference, target, out=space.difference)
+        np.right_shift(unlike, 8 * unlike.itemsize - 1, out=unlike)  # all bits of it where the signs are not alike
+        np.bitwise_and(total, unlike.view(total.dtype), out=total)
+        self.largest = max(self.largest, int(np.maximum.reduce(total)))
+        if max(int(np.maximum.reduce(side)) for side in ranks) > self.largest:
+            apart = np.subtract(space.absolute, space.sizes, out=unlike)
+            self.largest = max(self.largest, int(np.maximum.reduce(apart)), -int(np.minimum.reduce(apart)))
+
+    def _ranks(self, bits: Array, out: Array) -> Array:
+        """Give how many numbers lie between zero and each of these, two of which can be added."""
+        found: Array = np.bitwise_and(bits, ~_LEAST[bits.itemsize], out=out).view(_UNSIGNED[bits.itemsize])
+        return found
 
     def _sample(self, distances: Array) -> None:
         taken = distances[:: self._stride]
@@ -132,6 +133,20 @@ class Ulps:
             self._stride *= 2
 
 
+@lru_cache(maxsize=8)
+def _step(least: int) -> int:
+    """Give a step that goes through all columns of a matrix of most widths, at least so long."""
+    step = max(1, least) | 1
+    while step > _SMALL_PRIMES[-1] and not all(step % prime for prime in _SMALL_PRIMES):
+        step += 2
+    return step
+
+
+def bits_of(values: torch.Tensor) -> Array:
+    """Give the bits of floats as signed integers of the same width."""
+    return values.view(_INTEGERS[values.dtype.itemsize]).numpy()
+
+
 @cache
 def _sure(dtype: torch.dtype) -> int:
     """Give the distance below which a difference of bits is the distance of the numbers.
@@ -141,6 +156,12 @@ def _sure(dtype: torch.dtype) -> int:
     """
     infinity = torch.tensor(float("inf"), dtype=dtype).view(_INTEGERS[dtype.itemsize]).item()
     return (1 << (8 * dtype.itemsize - 1)) - int(infinity)
+
+
+@lru_cache(maxsize=8)
+def _number(dtype: torch.dtype, rank: int) -> float:
+    """Give the positive number of which so many are between it and zero."""
+    return float(torch.tensor(rank, dtype=_INTEGERS[dtype.itemsize]).view(dtype))
 
 
 def distance(reference: Array, target: Array) -> Array:
