@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,9 @@ PRELOAD = ["torch", "numpy", "numpy.random", "libbench.serve", "libbench.config.
 _PR_SET_PDEATHSIG = 1
 _LONGEST_WAIT = 1e6
 """More seconds than the system call takes are no number to it."""
+_TELL = signal.SIGUSR1
+_TELLING = 0.2
+"""Seconds that a child gets to write what it is doing."""
 _SAFE_PATH = "PYTHONSAFEPATH"
 _starting = threading.Lock()
 
@@ -60,11 +64,17 @@ class Channel:
 
 
 class ChildDied(Exception):
-    """The child ended without an answer; `code` is negative for a signal."""
+    """The child ended without an answer.
 
-    def __init__(self, code: int) -> None:
+    Attributes:
+        code: its exit code, negative for a signal.
+        memory: whether the machine has killed a process for memory meanwhile.
+    """
+
+    def __init__(self, code: int, memory: bool = False) -> None:
         super().__init__(code)
         self.code = code
+        self.memory = memory
 
 
 class ChildLate(Exception):
@@ -88,6 +98,7 @@ class Child:
             process.start()
         there.close()
         self._process = process
+        self._kills = _oom_kills()
         self._channel = Channel(here)
         # At interpreter exit multiprocessing waits for its children; one that nobody closed must be gone by then.
         self._finalizer = Finalize(self, _kill_group, args=(process.pid,), exitpriority=100)
@@ -96,6 +107,11 @@ class Child:
     def pid(self) -> int:
         """The child's process id, which is its process group's too."""
         return int(self._process.pid or 0)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return not self._channel.connection.closed and self._process.is_alive()
 
     def send(self, message: Any) -> None:
         """Send a message.
@@ -106,7 +122,7 @@ class Child:
         try:
             self._channel.send(message)
         except OSError:
-            raise ChildDied(self._exit_code()) from None
+            raise self._death() from None
 
     def receive(self, seconds: float) -> Any:
         """Wait for a message, no longer than `seconds`.
@@ -123,7 +139,17 @@ class Child:
         if connection in ready or connection.poll():
             with contextlib.suppress(EOFError, ConnectionError):
                 return self._channel.receive()
-        raise ChildDied(self._exit_code())
+        raise self._death()
+
+    def tell_where(self) -> None:
+        """Let the child write to its log what it is doing, as a traceback of each of its threads."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, _TELL)
+            time.sleep(_TELLING)
+
+    def kill(self) -> None:
+        """End the child and every process of its group, while another thread may be waiting for its message."""
+        _kill_group(self.pid)
 
     def close(self, patience: float = 0.0) -> None:
         """End the child and every process of its group. May be called twice.
@@ -140,9 +166,10 @@ class Child:
         self._process.join()
         self._process.close()
 
-    def _exit_code(self) -> int:
+    def _death(self) -> ChildDied:
         self._process.join(5.0)
-        return -signal.SIGKILL if self._process.exitcode is None else self._process.exitcode
+        code = -signal.SIGKILL if self._process.exitcode is None else self._process.exitcode
+        return ChildDied(code, _oom_kills() > self._kills)
 
 
 def _enter(main: Callable[[Channel], None], connection: Connection, log: str, environment: dict[str, str]) -> None:
@@ -160,8 +187,18 @@ def _enter(main: Callable[[Channel], None], connection: Connection, log: str, en
     sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115 - lives as long as the process
     sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     faulthandler.enable()
+    faulthandler.register(_TELL)
     gc.freeze()  # what was loaded before the fork is there to stay; going through it takes longer than a short timing
     main(Channel(connection))
+
+
+def _oom_kills() -> int:
+    """Give how many processes this machine has killed for memory since it started."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 def _die_with_parent() -> None:

@@ -11,8 +11,8 @@ from libbench.job import Job
 from libbench.result import Comparison, Result, Unlike
 from libbench.saved import RESULT, AnySide, SavedSide
 
-_ENVIRONMENT = ("machine", "processor", "device", "cores", "threads", "world size", "torch")
-_FOR_SPEED = ("batch size", "machine", "processor", "device", "cores", "threads", "world size")
+_ENVIRONMENT = ("node", "machine", "processor", "device", "cores", "threads", "world size", "torch")
+_FOR_SPEED = ("batch size", "node", "machine", "processor", "device", "cores", "threads", "world size")
 """In what two sides that were not timed together must agree for one to be called faster."""
 _MOST = 3
 

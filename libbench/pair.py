@@ -131,7 +131,7 @@ class Pair:
         if not self._plan.speed or self.comparison.target.failure:
             return
         jobs = [job for job in self._jobs if isinstance(job, Job)]
-        if len(jobs) < len(self._jobs):
+        if len(jobs) < len(self._jobs) or (self._elsewhere() and not one_runner(jobs)):
             self._time_apart(jobs, folder)
             return
         self.update(timer=self._timer)
@@ -171,7 +171,12 @@ class Pair:
 
     def _compare_times(self) -> None:
         timings = self.comparison.reference.timings, self.comparison.target.timings
-        self.update(speedups=speedups_apart(*timings, unlike=speed_differs(self.comparison.comparability)))
+        unlike = speed_differs(self.comparison.comparability)
+        self.update(speedups=speedups_apart(*timings, unlike=unlike, elsewhere=self._elsewhere()))
+
+    def _elsewhere(self) -> bool:
+        """Tell whether the sides ran on different nodes of a cluster."""
+        return any(each.name == "node" for each in self.comparison.comparability)
 
     def _failed(self, name: str, failure: Failure) -> None:
         self.update(**{name: replace(getattr(self.comparison, name), failure=failure)})

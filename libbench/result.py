@@ -20,7 +20,7 @@ SCHEMA_VERSION = 1
 SIDES = ("reference", "target")
 """What the two sides of a comparison are called, in the order in which they are always given."""
 Stage = Literal["instantiate", "compile", "evaluate", "measure"]
-Kind = Literal["exception", "signal", "timeout", "memory", "unavailable"]
+Kind = Literal["exception", "signal", "timeout", "memory", "unavailable", "lost"]
 Verdict = Literal["same", "different", "unjudged"]
 
 
@@ -31,7 +31,7 @@ class Failure:
     Attributes:
         stage: what the side was doing.
         kind: "exception" raised by it, "signal" that ended its process, "timeout", "memory" that ran out, or a package
-            or compiler that is "unavailable" here.
+            or compiler that is "unavailable" here; "lost": the machine that it ran on, of which it says nothing.
         message: one line.
         traceback: the Python traceback, or the last lines that the process wrote; may be empty.
     """
