@@ -28,6 +28,8 @@ _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_gcs_server_request_timeout_seconds": "10",
 }
+_STAY_LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Read when Ray is imported. Without it, Ray takes an outer address of the machine wherever it is told 127.0.0.1."""
 _MODE, _TOKEN, _TOKEN_FILE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
 
 
@@ -46,9 +48,7 @@ def start_local(scratch: str) -> ModuleType:
     Args:
         scratch: folder for what Ray writes.
     """
-    # Set before Ray is imported: only with this does it listen on the loopback interface and on nothing else.
-    os.environ.update(_QUIET, RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0")
-    os.environ.update({_MODE: "token", _TOKEN: secrets.token_hex(32)})
+    os.environ.update({**_QUIET, **_STAY_LOCAL, _MODE: "token", _TOKEN: secrets.token_hex(32)})
     for name in ("RAY_ADDRESS", _TOKEN_FILE):
         os.environ.pop(name, None)
     ray = need_ray()
@@ -75,15 +75,14 @@ def connect(address: str, loopback: bool) -> ModuleType:
             one that is open to others and wants none, or one that this machine is no part of.
     """
     os.environ.update(_QUIET, **{_MODE: "disabled"})
+    if loopback:
+        os.environ.update(_STAY_LOCAL)
     os.environ.pop("RAY_ADDRESS", None)
     ray = need_ray()
-    if _answers(address):
-        if not loopback:
-            raise LibbenchError(
-                f"the Ray cluster at {address} can be reached by others and takes commands from anybody; start it with "
-                f"{_MODE}=token (docs/ray.md)"
-            )
-    else:
+    is_open = _answers(address)
+    if is_open and not loopback:
+        raise _open_to_all(address)
+    if not is_open:
         _use_token(address)
     _check_versions(address)
     try:
@@ -95,7 +94,17 @@ def connect(address: str, loopback: bool) -> ModuleType:
             f"this machine is no node of the Ray cluster at {address}; let it join: "
             f"ray start --address={address} --num-cpus=0"
         ) from error
+    # A cluster that listens on every interface answers on the loopback interface, too.
+    if is_open and not all(ip_address(node["NodeManagerAddress"]).is_loopback for node in ray.nodes()):
+        raise _open_to_all(address)
     return ray
+
+
+def _open_to_all(address: str) -> LibbenchError:
+    return LibbenchError(
+        f"the Ray cluster at {address} can be reached by others and takes commands from anybody; start it with "
+        f"{_MODE}=token (docs/ray.md)"
+    )
 
 
 def probe(address: str) -> bool:
