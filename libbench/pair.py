@@ -165,7 +165,7 @@ class Pair:
             name = SIDES[self._jobs.index(job)]
             self.update(timer=self._timer)
             known: Result = getattr(self.comparison, name)
-            for result in timed_alone(known, job, self._timer, folder, self._watch, self._plan.processes):
+            for result in timed_alone(known, job, self._timer, folder / name, self._watch, self._plan.processes):
                 self.update(**{name: result})
                 self._compare_times()
 

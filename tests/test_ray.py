@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import closing
@@ -31,7 +32,6 @@ from libbench.runners.ray import Ray, link
 from libbench.settings import Timer
 from libbench.timing import runner_of
 
-RAY = str(Path(sys.executable).with_name("ray"))
 TOKEN = "of-the-tests-0123456789abcdef"
 TESTS = Path(__file__).parent
 WITHIN = 60.0
@@ -52,76 +52,48 @@ def local():
 class Nodes:
     """A cluster on the loopback interface, node by node."""
 
-    def __init__(self, folder, **environment):
-        self._folder = folder
-        self._processes = {}
+    def __init__(self, folder, *nodes, **environment):
         cleared = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
         own = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "PYTHONPATH": f"{TESTS.parent}:{TESTS}"}
-        self._environment = {**cleared, **own, **environment}
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
-        self.start("head", "--head", f"--port={self.address.rpartition(':')[2]}", "--num-cpus=0")
-
-    def start(self, name, *arguments):
-        common = [f"--node-name={name}", "--node-ip-address=127.0.0.1", "--include-dashboard=false"]
-        more = ["--disable-usage-stats", "--object-store-memory=100000000", "--block"]
-        if "--head" in arguments:
-            more.append(f"--temp-dir={self._folder}")
-        self._processes[name] = subprocess.Popen(
-            [RAY, "start", *common, *more, *arguments],
-            env=self._environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+        self._log = folder.with_suffix(".log").open("w")
+        self._process = subprocess.Popen(
+            [sys.executable, str(TESTS / "ray_nodes.py"), str(folder), *nodes],
+            env={**cleared, **own, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
         )
-
-    def join(self, name, *arguments):
-        self.start(name, f"--address={self.address}", *arguments)
+        self.address = self._process.stdout.readline().strip()
 
     def lose(self, name):
         """Kill a node with all that runs on it."""
-        process = self._processes.pop(name)
-        group = [process_of(process.pid), *process_of(process.pid).children(recursive=True)]
-        for each in group:
-            kill(each)
-        process.wait()
-
-    def listening(self):
-        def takes_connections():
-            host, _, port = self.address.partition(":")
-            with socket.socket() as asking:
-                return asking.connect_ex((host, int(port))) == 0
-
-        return eventually(takes_connections)
+        self._process.stdin.write(f"{name}\n")
+        self._process.stdin.flush()
+        assert self._process.stdout.readline() == "gone\n"
 
     def close(self):
-        for name in reversed([*self._processes]):
-            self.lose(name)
+        self._process.communicate()
+        self._log.close()
+
+
+@pytest.fixture
+def short_folder():
+    """Give a folder whose name leaves room for that of a socket."""
+    with tempfile.TemporaryDirectory(prefix="lb-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder) / "ray"
 
 
 @pytest.fixture(scope="module")
-def nodes(tmp_path_factory):
+def nodes():
     """Give a cluster of two nodes, one of which has an A and the other a B; it wants a token."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="lb-") as folder:
         patch.setenv("RAY_AUTH_TOKEN", TOKEN)
-        cluster = Nodes(f"/tmp/libbench-test-{os.getpid()}", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN)
-        assert cluster.listening()
-        cluster.join("one", "--num-cpus=2", '--resources={"A": 1}')
-        cluster.join("two", "--num-cpus=2", '--resources={"B": 1}')
+        secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
+        cluster = Nodes(Path(folder) / "ray", 'one={"CPU": 2, "A": 1}', 'two={"CPU": 2, "B": 1}', **secret)
         yield cluster
         link.disconnect()
         cluster.close()
-
-
-def process_of(pid):
-    return psutil.Process(pid)
-
-
-def kill(process):
-    try:
-        process.kill()
-    except psutil.NoSuchProcess:
-        pass
 
 
 def eventually(true):
@@ -223,7 +195,7 @@ def test_a_model_that_crashes_is_a_finding_with_its_signal_and_is_not_tried_agai
 
 def test_what_hangs_is_ended_with_all_that_it_started(config, tmp_path, local):
     result, _ = run(
-        job(config, lines="from ray_models import Hangs\nmodel = L(Hangs)()", runner="L(Ray)(timeout=2)"),
+        job(config, lines="from ray_models import Hangs\nmodel = L(Hangs)()", runner="L(Ray)(timeout=5)"),
         tmp_path / "out",
     )
 
@@ -237,12 +209,12 @@ def test_a_killed_process_of_rays_is_one_failure_and_leaves_nothing(config, tmp_
     slow = job(config, lines=SLOW.format(file=str(flag)))
     found = []
     with opened(slow, tmp_path / "out") as session:
-        family = process_of(session.link.pid).children(recursive=True)
+        family = psutil.Process(session.link.pid).children(recursive=True)
         asking = threading.Thread(target=lambda: found.append(raised(session.prepare)))
         asking.start()
         time.sleep(0.2)
 
-        process_of(session.link.pid).kill()
+        psutil.Process(session.link.pid).kill()
         asking.join(WITHIN)
 
     assert [(failed.failure.kind, failed.side) for failed in found] == [("signal", 0)]
@@ -288,7 +260,7 @@ def test_what_no_node_has_is_an_error_at_once(config, libbench, local):
 
 
 def test_the_cluster_of_this_machine_listens_on_the_loopback_interface_alone(local):
-    processes = [process_of(local.pid), *process_of(local.pid).children(recursive=True)]
+    processes = [psutil.Process(local.pid), *psutil.Process(local.pid).children(recursive=True)]
 
     listening = {c.laddr.ip for p in processes for c in p.net_connections("inet") if c.status == psutil.CONN_LISTEN}
 
@@ -297,7 +269,7 @@ def test_the_cluster_of_this_machine_listens_on_the_loopback_interface_alone(loc
 
 
 def test_nothing_of_it_is_left_when_it_is_ended(local):
-    processes = process_of(local.pid).children(recursive=True)
+    processes = psutil.Process(local.pid).children(recursive=True)
     assert "raylet" in [each.name() for each in processes]
 
     link.disconnect()
@@ -432,11 +404,10 @@ def test_a_config_is_sent_along_where_nodes_do_not_have_it(config, nodes, tmp_pa
     assert not there.startswith(str(folder))
 
 
-def test_another_version_and_an_open_cluster_that_others_can_reach_are_refused(tmp_path, monkeypatch):
+def test_another_version_and_an_open_cluster_that_others_can_reach_are_refused(short_folder, monkeypatch):
     monkeypatch.setattr(link, "_relays", {})
-    cluster = Nodes(f"/tmp/libbench-open-{os.getpid()}", RAY_AUTH_MODE="disabled")
+    cluster = Nodes(short_folder, RAY_AUTH_MODE="disabled")
     try:
-        assert cluster.listening()
         with monkeypatch.context() as patch:
             patch.setattr(link, "probe", lambda address: False)
             with pytest.raises(LibbenchError, match="takes commands from anybody; start it with RAY_AUTH_MODE=token"):

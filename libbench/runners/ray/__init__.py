@@ -90,9 +90,10 @@ class Ray:
         group = jobs[0].group or uuid.uuid4().hex
         alone = self.exclusive and (jobs[0].timed or len(jobs) > 1)
         want = Want(group, self.num_cpus, self.num_gpus, self.resources, alone, self.spread)
-        place = place_of(folder, LOG, want, group, self.ship)
+        place = place_of(folder, LOG, want, shipped=self.ship is not None)
+        ship = str(self.ship) if self.ship is not None else None
         try:
-            link = Link(self.address, place, self.retries, self.timeout, watch)
+            link = Link(self.address, ship, place, self.retries, self.timeout, watch)
         except Gone as gone:
             raise SideFailed(Failure("instantiate", gone.kind, gone.why)) from None
         return RaySession(link, first, folder, watch, self.timeout, named=self.address is not None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+import libbench
 from libbench.errors import LibbenchError, UnavailableError
 from libbench.optional import need
 
@@ -42,11 +43,19 @@ def need_ray() -> ModuleType:
     return need("ray", extra="ray", purpose="the runner Ray")
 
 
-def start_local(scratch: str) -> ModuleType:
+def sent_along(folder: str | None) -> Mapping[str, Any]:
+    """Give what Ray has to send to the nodes: a folder and this libbench; nothing where there is no folder."""
+    if folder is None:
+        return {}
+    return {"working_dir": folder, "py_modules": [str(Path(libbench.__file__).parent)]}
+
+
+def start_local(scratch: str, sent: Mapping[str, Any]) -> ModuleType:
     """Start a cluster of this machine, for this process and within reach of this user only.
 
     Args:
         scratch: folder for what Ray writes.
+        sent: as `sent_along` gives it.
     """
     os.environ.update({**_QUIET, **_STAY_LOCAL, _MODE: "token", _TOKEN: secrets.token_hex(32)})
     for name in ("RAY_ADDRESS", _TOKEN_FILE):
@@ -58,17 +67,19 @@ def start_local(scratch: str) -> ModuleType:
         log_to_driver=False,
         configure_logging=False,
         object_store_memory=_STORE,
+        runtime_env=dict(sent),
         _temp_dir=scratch,
     )
     return ray
 
 
-def connect(address: str, loopback: bool) -> ModuleType:
+def connect(address: str, loopback: bool, sent: Mapping[str, Any]) -> ModuleType:
     """Connect to a cluster.
 
     Args:
         address: `host:port` of the cluster's head, that somebody listens at.
         loopback: whether only this machine can reach it.
+        sent: as `sent_along` gives it.
 
     Raises:
         LibbenchError: nobody answers there, it is no cluster, one of another version, one that wants another token,
@@ -86,7 +97,7 @@ def connect(address: str, loopback: bool) -> ModuleType:
         _use_token(address)
     _check_versions(address)
     try:
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
+        ray.init(address=address, log_to_driver=False, configure_logging=False, runtime_env=dict(sent))
     except Exception as error:
         if "node info" not in str(error):
             raise

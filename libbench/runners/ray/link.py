@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -19,6 +20,7 @@ from libbench.errors import LibbenchError, MissingPackageError, UnavailableError
 from libbench.interfaces import Event, Watch
 from libbench.records import encode
 from libbench.runners.ray.connecting import probe
+from libbench.runners.ray.placing import Want
 from libbench.runners.ray.relay import relay
 
 CONNECT = 60.0
@@ -29,7 +31,7 @@ _FOLLOWED = ("open", "prepare", "next", "metrics")
 """Requests that lead to where a session is, so that another node can be brought there."""
 
 _lock = threading.Lock()
-_relays: dict[str | None, Relay] = {}
+_relays: dict[tuple[str | None, str | None], Relay] = {}
 
 
 class Relay:
@@ -37,19 +39,20 @@ class Relay:
 
     Args:
         address: `host:port`; None for a cluster of its own.
+        ship: the folder that is sent to the nodes; None where they have all files already.
 
     Raises:
         LibbenchError: the cluster cannot be used.
     """
 
-    def __init__(self, address: str | None) -> None:
+    def __init__(self, address: str | None, ship: str | None) -> None:
         loopback = address is None or probe(address)
         self._folder = tempfile.TemporaryDirectory(prefix="libbench-ray-", ignore_cleanup_errors=True)
         folder = Path(self._folder.name)
         self._socket = str(folder / "line")
         self.child = Child(relay, folder / "log.txt")
         try:
-            where = {"address": address, "loopback": loopback}
+            where = {"address": address, "loopback": loopback, "ship": ship}
             self.child.send({**where, "scratch": str(folder), "socket": self._socket})
             answer = self.child.receive(CONNECT)
         except (ChildDied, ChildLate) as error:
@@ -76,14 +79,14 @@ class Relay:
         self._folder.cleanup()
 
 
-def relay_of(address: str | None) -> Relay:
+def relay_of(address: str | None, ship: str | None = None) -> Relay:
     """Give the process that is connected to a cluster, which is started when it is first asked for."""
     with _lock:
-        found = _relays.get(address)
+        found = _relays.get((address, ship))
         if found is None or not found.alive:
             if found is not None:
                 found.close()
-            found = _relays[address] = Relay(address)
+            found = _relays[address, ship] = Relay(address, ship)
         return found
 
 
@@ -108,6 +111,7 @@ class Link:
 
     Args:
         address: of the cluster.
+        ship: the folder that is sent to the nodes, or None.
         place: what the relay needs to find a place.
         retries: how many nodes may be lost.
         timeout: seconds that a stage may take.
@@ -118,9 +122,16 @@ class Link:
     """
 
     def __init__(
-        self, address: str | None, place: Mapping[str, Any], retries: int, timeout: float, watch: Watch
+        self,
+        address: str | None,
+        ship: str | None,
+        place: Mapping[str, Any],
+        retries: int,
+        timeout: float,
+        watch: Watch,
     ) -> None:
         self._address = address
+        self._ship = ship
         self._place = place
         self._retries = retries
         self._timeout = timeout
@@ -172,7 +183,7 @@ class Link:
 
     def _connect(self) -> None:
         """Begin at a place of the cluster, however long it takes until one is free."""
-        self._relay = relay_of(self._address)
+        self._relay = relay_of(self._address, self._ship)
         self._line = self._relay.line()
         self._say(self._place)
         while True:
@@ -227,27 +238,24 @@ class Link:
         return found
 
 
-def place_of(folder: Path, log: str, want: Any, group: str, ship: Path | None) -> dict[str, Any]:
+def place_of(folder: Path, log: str, want: Want, *, shipped: bool) -> dict[str, Any]:
     """Give the first message of a session.
 
     Args:
         folder: where its files are to lie.
         log: the name of the file for what the worker prints.
-        want: a `Want`.
-        group: names what shares caches.
-        ship: the folder that is sent along; None where the nodes have all files already.
+        want: what it needs.
+        shipped: whether the nodes get their files sent; else they have those of this process.
     """
-    import sys
-
     settings = {
         "log": log,
-        "group": group,
-        "path": [] if ship else list(sys.path),
-        "cwd": None if ship else os.getcwd(),
+        "group": want.group,
+        "path": [] if shipped else list(sys.path),
+        "cwd": None if shipped else str(Path.cwd()),
         "threads": os.environ.get("OMP_NUM_THREADS"),
-        "shipped": ship is not None,
+        "shipped": shipped,
     }
-    return {"folder": str(folder), "settings": settings, "want": encode(want), "ship": str(ship) if ship else None}
+    return {"folder": str(folder), "settings": settings, "want": encode(want)}
 
 
 def _last_line(log: Path) -> str:

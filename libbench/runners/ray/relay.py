@@ -42,12 +42,13 @@ _DOUBT = 60.0
 def relay(channel: Channel) -> None:
     """Connect, then serve every line until the caller hangs up.
 
-    The first message says where: `address` or None, whether it is `loopback`, `scratch`, `socket`. The answer is `ready` or `error` and `text`.
+    The first message says where: `address` or None, whether it is `loopback`, `scratch`, `socket`, and the folder `ship`
+    that the nodes get, or None. The answer is `ready` or `error` and `text`.
     """
     settings = channel.receive()
     try:
-        address = settings["address"]
-        ray = connecting.start_local(settings["scratch"]) if address is None else connecting.connect(address, settings["loopback"])
+        address, sent = settings["address"], connecting.sent_along(settings["ship"])
+        ray = connecting.start_local(settings["scratch"], sent) if address is None else connecting.connect(address, settings["loopback"], sent)
     except Exception as error:
         channel.send(_told(error))
         return
@@ -122,21 +123,20 @@ class Line:
 
     def serve(self) -> None:
         """Serve the caller until it hangs up."""
-        with contextlib.suppress(_HungUp, EOFError, OSError):
+        with contextlib.closing(self._connection), contextlib.suppress(_HungUp, EOFError, ConnectionError):
             try:
                 self._take_place(self._channel.receive())
                 while True:
-                    request = self._channel.receive()
-                    if "hang up" in request:
-                        self._patience = request["hang up"]
-                        break
-                    self._pass_on(request)
-            except LibbenchError as error:
-                self._channel.send(_told(error))
+                    self._pass_on(self._heard())
+            except (_HungUp, EOFError, ConnectionError):
+                raise
             except self._cluster.ray.exceptions.RayError as error:
                 self._channel.send(self._end_of(error))
-        self._end()
-        self._connection.close()
+            except Exception as error:
+                # Whatever it is, the caller must not wait for an answer.
+                self._channel.send(_told(error))
+            finally:
+                self._end()
 
     def _take_place(self, request: Mapping[str, Any]) -> None:
         """Find a node, wait until it has room, and begin there."""
@@ -159,9 +159,6 @@ class Line:
         options = {**place.options, "max_restarts": 0, "max_concurrency": _THREADS}
         if place.node is not None:
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(place.node, soft=False)
-        if request["ship"] is not None:
-            package = str(Path(libbench.__file__).parent)
-            options["runtime_env"] = {"working_dir": request["ship"], "py_modules": [package]}
         return self._cluster.post.options(**options).remote(json.dumps(settings))
 
     def _pass_on(self, request: Mapping[str, Any]) -> None:
@@ -216,15 +213,19 @@ class Line:
                 self._channel.send({"waiting": WAITING})
                 waiting = False
             if self._connection.poll():
-                self._interrupted(self._channel.receive())
+                self._heard()
         return ray.get(reference)
 
-    def _interrupted(self, message: Mapping[str, Any]) -> None:
+    def _heard(self) -> Mapping[str, Any]:
+        """Give what the caller wants next; what is no request is done at once."""
+        message: Mapping[str, Any] = self._channel.receive()
         if "hang up" in message:
             self._patience = message["hang up"]
             raise _HungUp
-        self._cluster.ray.wait([self._post.tell_where.remote()], timeout=_POLL)
-        self._fetch_log()
+        if "tell where" in message:
+            self._cluster.ray.wait([self._post.tell_where.remote()], timeout=_POLL)
+            self._fetch_log()
+        return message
 
     def _end_of(self, error: Exception) -> dict[str, Any]:
         """Say what became of a node, or of Ray's process on it, that does not answer."""
