@@ -66,9 +66,7 @@ class Conversation:
         idle: whether no request is being answered.
     """
 
-    def __init__(
-        self, far: Far, opening: Mapping[str, Any], folder: Path, watch: Watch, timeout: float
-    ) -> None:
+    def __init__(self, far: Far, opening: Mapping[str, Any], folder: Path, watch: Watch, timeout: float) -> None:
         self._far = far
         self._opening = opening
         self._folder = folder

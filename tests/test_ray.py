@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -19,17 +18,13 @@ import pytest
 
 pytest.importorskip("ray", reason="the runner Ray needs the extra 'ray'")
 
-from libbench.config import LazyCall as L
 from libbench.config import difference
 from libbench.diff import Plan, diff
 from libbench.errors import LibbenchError
-from libbench.evaluators.regression import Regression
 from libbench.job import SIDE_PARTS, Job
 from libbench.pair import stages
 from libbench.result import SideFailed
-from libbench.runners.process import Process
 from libbench.runners.ray import Ray, link
-from libbench.settings import Timer
 from libbench.timing import runner_of
 
 TOKEN = "of-the-tests-0123456789abcdef"
@@ -129,7 +124,6 @@ def run(job, folder):
 
 def files_of(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.glob("**/0*") if p.is_file()}
-
 
 
 EVALUATED = """
@@ -322,9 +316,9 @@ def test_an_address_that_never_answers_is_an_error():
 
 
 def test_what_listens_but_is_no_cluster_is_an_error():
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        with pytest.raises(LibbenchError, match="does not answer as the head of a Ray cluster"):
-            link.relay_of(f"127.0.0.1:{silent.getsockname()[1]}")
+    wanted = pytest.raises(LibbenchError, match="does not answer as the head of a Ray cluster")
+    with socket.create_server(("127.0.0.1", 0)) as silent, wanted:
+        link.relay_of(f"127.0.0.1:{silent.getsockname()[1]}")
 
 
 def on(nodes, **more):
@@ -386,7 +380,8 @@ def test_a_config_is_sent_along_where_nodes_do_not_have_it(config, nodes, tmp_pa
     folder = tmp_path / "project"
     (folder / "configs").mkdir(parents=True)
     (folder / "net.py").write_text(
-        "import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        print(__file__)\n        return x\n"
+        "import torch\n\n\nclass Net(torch.nn.Module):\n"
+        "    def forward(self, x):\n        print(__file__)\n        return x\n"
     )
     file = folder / "configs" / "a.py"
     file.write_text(
@@ -423,7 +418,7 @@ def test_another_version_and_an_open_cluster_that_others_can_reach_are_refused(s
 
 def test_a_lost_node_is_left_for_another_and_the_last_one_is_a_failure(config, nodes, tmp_path):
     """The last of the tests that need both nodes, since it takes them away."""
-    plain, told = job(config, "plain", EVALUATED), []
+    told = []
     expected, _ = run(Job.load(config("here", EVALUATED)), tmp_path / "here")
 
     with opened(job(config, "a", EVALUATED, on(nodes)), tmp_path / "out", told.append) as session:
@@ -447,4 +442,3 @@ def test_a_lost_node_is_left_for_another_and_the_last_one_is_a_failure(config, n
         with pytest.raises(SideFailed) as failed:
             list(session.batches())
     assert failed.value.failure.kind == "lost"
-    assert plain.name == "plain"

@@ -121,7 +121,9 @@ def _shipped(ticket: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Give a ticket whose paths begin where the folder will lie on the node."""
     found = dict(ticket)
     if "file" in found and folder not in Path(found["file"]).parents:
-        raise ConfigError(f"{found['file']} does not lie in {folder}, which is what the runner sends along (runner.ship)")
+        raise ConfigError(
+            f"{found['file']} does not lie in {folder}, which is what the runner sends along (runner.ship)"
+        )
     for key in ("file", "text"):
         if key in found:
             found[key] = found[key].replace(str(folder), SHIPPED)

@@ -178,14 +178,14 @@ def _answers(address: str) -> bool:
 
 
 def _metadata(address: str) -> Mapping[str, Any]:
-    from ray._raylet import GcsClient
+    from ray._raylet import GcsClient  # type: ignore[attr-defined]
 
     found = GcsClient(address=address).internal_kv_get(b"CLUSTER_METADATA", namespace=b"cluster", timeout=PROBE)
     return dict(json.loads(found)) if found else {}
 
 
 def _use_token(address: str) -> None:
-    from ray._raylet import AuthenticationTokenLoader, Config
+    from ray._raylet import AuthenticationTokenLoader, Config  # type: ignore[attr-defined]
 
     if not _token():
         raise LibbenchError(

@@ -111,7 +111,7 @@ class Post:
         """Give what was printed since the last time."""
         with contextlib.suppress(OSError), self._log.open("rb") as file:
             file.seek(self._logged)
-            new = file.read(PIECE)
+            new: bytes = file.read(PIECE)
             self._logged += len(new)
             return new
         return b""

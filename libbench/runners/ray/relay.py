@@ -42,13 +42,17 @@ _DOUBT = 60.0
 def relay(channel: Channel) -> None:
     """Connect, then serve every line until the caller hangs up.
 
-    The first message says where: `address` or None, whether it is `loopback`, `scratch`, `socket`, and the folder `ship`
-    that the nodes get, or None. The answer is `ready` or `error` and `text`.
+    The first message says where: `address` or None, whether it is `loopback`, `scratch`, `socket`, and the folder
+    `ship` that the nodes get, or None. The answer is `ready` or `error` and `text`.
     """
     settings = channel.receive()
     try:
         address, sent = settings["address"], connecting.sent_along(settings["ship"])
-        ray = connecting.start_local(settings["scratch"], sent) if address is None else connecting.connect(address, settings["loopback"], sent)
+        ray = (
+            connecting.start_local(settings["scratch"], sent)
+            if address is None
+            else connecting.connect(address, settings["loopback"], sent)
+        )
     except Exception as error:
         channel.send(_told(error))
         return
