@@ -25,6 +25,7 @@ def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Ch
         found.append(Check("outputs", report.verdict, "; ".join(reasons) or agreed))
     found.append(_truth(comparison))
     found += _timed_outputs(comparison)
+    found += _ranks(comparison)
     for metric in comparison.metrics:
         values = f"{metric.reference} against {metric.target}"
         found.append(Check(f"metric {metric.name}", metric.verdict, values, f"within {metric.allowed:g}"))
@@ -61,6 +62,14 @@ def _timed_outputs(comparison: Comparison) -> Iterator[Check]:
             verdict: Verdict = "same" if not differ else "unjudged" if side == "reference" else "different"
             found = differ[0] if differ else f"as untimed, in {len(looked_at)} of {len(looked_at)} processes"
             yield Check(f"{side} timed outputs", verdict, found, "those of an untimed call")
+
+
+def _ranks(comparison: Comparison) -> Iterator[Check]:
+    """Judge each side that ran on several ranks by whether they did what they should."""
+    for side, result in zip(SIDES, (comparison.reference, comparison.target), strict=True):
+        if result.evaluation is not None and result.evaluation.odd_ranks:
+            verdict: Verdict = "unjudged" if side == "reference" else "different"
+            yield Check(f"{side} ranks", verdict, "; ".join(result.evaluation.odd_ranks), "all do what they should")
 
 
 def _truth(comparison: Comparison) -> Check | None:

@@ -26,6 +26,8 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 PRELOAD = ["torch", "numpy", "numpy.random", "libbench.serve", "libbench.config.overriding"]
 _PR_SET_PDEATHSIG = 1
 _LONGEST_WAIT = 1e6
@@ -33,6 +35,8 @@ _LONGEST_WAIT = 1e6
 _TELL = signal.SIGUSR1
 _TELLING = 0.2
 """Seconds that a child gets to write what it is doing."""
+_LOOK = 0.2
+"""Seconds between two looks at a child's memory."""
 _SAFE_PATH = "PYTHONSAFEPATH"
 _starting = threading.Lock()
 
@@ -68,7 +72,7 @@ class ChildDied(Exception):
 
     Attributes:
         code: its exit code, negative for a signal.
-        memory: whether the machine has killed a process for memory meanwhile.
+        memory: whether its machine has killed a process for memory meanwhile.
     """
 
     def __init__(self, code: int, memory: bool = False) -> None:
@@ -81,15 +85,25 @@ class ChildLate(Exception):
     """The child gave no answer in time."""
 
 
+class ChildTooLarge(Exception):
+    """The child and what it started take more memory than they may; `used` and `most` are in bytes."""
+
+    def __init__(self, used: int, most: int) -> None:
+        super().__init__(used, most)
+        self.used = used
+        self.most = most
+
+
 class Child:
     """Runs `main(channel)` in a process that leads a session of its own.
 
     Args:
         main: a function of a module; it gets the child's end of the channel.
         log: what the child and its own children write to standard output and error goes there.
+        memory: bytes that they may take together, looked at while a message is awaited; None: no limit.
     """
 
-    def __init__(self, main: Callable[[Channel], None], log: Path) -> None:
+    def __init__(self, main: Callable[[Channel], None], log: Path, memory: int | None = None) -> None:
         context = multiprocessing.get_context("forkserver")
         here, there = context.Pipe()
         process = context.Process(target=_enter, args=(main, there, str(log), dict(os.environ)), name="libbench")
@@ -98,6 +112,7 @@ class Child:
             process.start()
         there.close()
         self._process = process
+        self._memory, self._looked = memory, 0.0
         self._kills = _oom_kills()
         self._channel = Channel(here)
         # At interpreter exit multiprocessing waits for its children; one that nobody closed must be gone by then.
@@ -130,11 +145,19 @@ class Child:
         Raises:
             ChildDied: it ended first.
             ChildLate: nothing came in time.
+            ChildTooLarge: it takes too much memory.
         """
         connection = self._channel.connection
-        ready = wait([connection, self._process.sentinel], min(max(0.0, seconds), _LONGEST_WAIT))
-        if not ready:
-            raise ChildLate
+        end = time.monotonic() + min(max(0.0, seconds), _LONGEST_WAIT)
+        while True:
+            left = max(0.0, end - time.monotonic())
+            step = left if self._memory is None else min(left, _LOOK)
+            ready = wait([connection, self._process.sentinel], step)
+            self._look()
+            if ready:
+                break
+            if step == left:
+                raise ChildLate
         # A dead child's last words are read first; a grandchild may hold the pipe open after it.
         if connection in ready or connection.poll():
             with contextlib.suppress(EOFError, ConnectionError):
@@ -148,8 +171,8 @@ class Child:
             time.sleep(_TELLING)
 
     def kill(self) -> None:
-        """End the child and every process of its group, while another thread may be waiting for its message."""
-        _kill_group(self.pid)
+        """End the child and every process of its group, also while another thread waits for its message."""
+        self._finalizer()
 
     def close(self, patience: float = 0.0) -> None:
         """End the child and every process of its group. May be called twice.
@@ -166,10 +189,41 @@ class Child:
         self._process.join()
         self._process.close()
 
+    def _look(self) -> None:
+        """See from time to time whether the limit of memory is kept."""
+        now = time.monotonic()
+        if self._memory is None or now - self._looked < _LOOK:
+            return
+        self._looked = now
+        used = memory_of(self.pid)
+        if used > self._memory:
+            raise ChildTooLarge(used, self._memory)
+
     def _death(self) -> ChildDied:
         self._process.join(5.0)
         code = -signal.SIGKILL if self._process.exitcode is None else self._process.exitcode
         return ChildDied(code, _oom_kills() > self._kills)
+
+
+def _oom_kills() -> int:
+    """Give how many processes this machine has killed for memory since it started."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def memory_of(pid: int) -> int:
+    """Give the bytes that a process and all that it started hold, without what lies in files; 0 where it is gone."""
+    total = 0
+    with contextlib.suppress(psutil.Error):
+        first = psutil.Process(pid)
+        for each in (first, *first.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                found = each.memory_info()
+                total += found.rss - found.shared
+    return total
 
 
 def _enter(main: Callable[[Channel], None], connection: Connection, log: str, environment: dict[str, str]) -> None:
@@ -190,15 +244,6 @@ def _enter(main: Callable[[Channel], None], connection: Connection, log: str, en
     faulthandler.register(_TELL)
     gc.freeze()  # what was loaded before the fork is there to stay; going through it takes longer than a short timing
     main(Channel(connection))
-
-
-def _oom_kills() -> int:
-    """Give how many processes this machine has killed for memory since it started."""
-    try:
-        lines = Path("/proc/vmstat").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 def _die_with_parent() -> None:

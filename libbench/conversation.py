@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from libbench.child import ChildDied, ChildLate
+from libbench.child import ChildDied, ChildLate, ChildTooLarge
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
@@ -127,10 +127,13 @@ class Conversation:
             # The stack of what hangs is among the last lines.
             self._far.tell_where()
             raise self._failed("timeout", f"no end after {self._timeout:g} s") from None
+        except ChildTooLarge as large:
+            why = f"its process took {_mega(large.used)}, more than {_mega(large.most)}"
+            raise self._failed("memory", why) from None
         except Gone as gone:
             raise self._failed(gone.kind, gone.why) from None
         except ChildDied as death:
-            raise self._death(death) from None
+            raise self._death(death.code, death.memory) from None
         except (ValueError, TypeError) as error:
             raise self._failed("exception", f"its process sent what is no message: {error}") from error
         self.idle = True
@@ -138,15 +141,14 @@ class Conversation:
             raise SideFailed(decode(Failure, message["failure"]), message["side"])
         return message["value"]
 
-    def _death(self, death: ChildDied) -> SideFailed:
+    def _death(self, code: int, memory: bool) -> SideFailed:
         self.died = True
-        code = death.code
         if code >= 0:
             return self._failed("exception", f"its process ended by itself with exit code {code}")
         names = {each.value: each.name for each in signal.Signals}
         name = names.get(-code, f"signal {-code}")
         if -code == signal.SIGKILL:
-            if death.memory:
+            if memory:
                 return self._failed("memory", "killed by SIGKILL: out of memory")
             return self._failed("signal", "killed by SIGKILL (by hand, or a memory limit)")
         return self._failed("signal", f"killed by {name}")
@@ -174,6 +176,10 @@ class Conversation:
         return "\n".join(line[:_LONGEST_LINE] for line in lines[-_LAST_LINES:])
 
 
+def _mega(size: int) -> str:
+    return f"{size / 2**20:,.0f} MB"
+
+
 def opening(jobs: Sequence[Job], folder: Path, threads: int | None, **more: Any) -> dict[str, Any]:
     """Give the first request of a conversation.
 
@@ -189,7 +195,7 @@ def opening(jobs: Sequence[Job], folder: Path, threads: int | None, **more: Any)
     return {"do": "open", "jobs": tickets, "folder": str(folder), "threads": threads, **more}
 
 
-def check_limits(timeout: float, threads: int | None, processes: int) -> None:
+def check_limits(timeout: float, threads: int | None, processes: int, memory: int | None) -> None:
     """Check what every runner that has children takes.
 
     Raises:
@@ -201,3 +207,5 @@ def check_limits(timeout: float, threads: int | None, processes: int) -> None:
         raise ValueError(f"threads must be at least 1, got {threads}")
     if processes < 1:
         raise ValueError(f"processes must be at least 1, got {processes}")
+    if memory is not None and not memory > 0:
+        raise ValueError(f"memory must be above 0 bytes, got {memory}")

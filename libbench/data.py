@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 from libbench.errors import LibbenchError
 from libbench.interfaces import Batch
 from libbench.pick import pick
+from libbench.shares import part_of
 
 Picker = str | int | Sequence[str | int] | Callable[[Any], Any] | None
 
@@ -51,6 +53,17 @@ class IndexedLoader:
         self._pick = _picker(inputs)
         self._collate = collate or stack
         self._epochs = 0
+        self._place = 0, 1
+
+    def part(self, rank: int, world: int) -> IndexedLoader:
+        """Give a loader of one rank's part of each batch: its samples `rank`, `rank + world`, and so on.
+
+        All ranks get batches of the same length; where there are not enough samples, the batch's first one is added,
+        as padding.
+        """
+        part = copy.copy(self)
+        part._place, part._epochs = (rank, world), 0
+        return part
 
     def __len__(self) -> int:
         """Give the number of batches."""
@@ -63,13 +76,13 @@ class IndexedLoader:
     def _batches(self, epoch: int) -> Iterator[Batch]:
         size = len(self.dataset)
         for number, start in enumerate(range(0, size, self.batch_size)):
-            indices = tuple(range(start, min(start + self.batch_size, size)))
+            indices, padding = part_of(range(start, min(start + self.batch_size, size)), *self._place)
             items = [self._item(index) for index in indices]
             try:
                 inputs = self._collate(items)
             except Exception as error:
                 raise DataError(f"samples {indices[0]} to {indices[-1]} make no batch: {_said(error)}") from error
-            yield Batch(indices=indices, inputs=inputs, number=number, epoch=epoch)
+            yield Batch(indices=indices, inputs=inputs, number=number, epoch=epoch, padding=padding)
 
     def _item(self, index: int) -> Any:
         step = f"dataset[{index}]"

@@ -27,12 +27,14 @@ class Batch:
             anything else as `model(inputs)`.
         number: position in the epoch, from 0.
         epoch: from 0.
+        padding: how many of the last samples stand in only so that every rank has as many; they are another rank's.
     """
 
     indices: tuple[int, ...]
     inputs: Any
     number: int
     epoch: int = 0
+    padding: int = 0
 
 
 def feed(call: Callable[..., Any], inputs: Any) -> Any:

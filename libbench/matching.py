@@ -58,7 +58,7 @@ class Matcher:
 
     def add(self, output: Output) -> None:
         """Compare one batch."""
-        self._samples.update(output.indices)
+        self._samples.update(output.own)
         self._largest = max(self._largest, len(output.indices))
         key = (output.epoch, output.indices)
         other = self._reference.find(output, self._seen[key])

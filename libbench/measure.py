@@ -100,7 +100,7 @@ def measure(
         alike: whether all inputs take the same time; where they do not, both sides make as many calls in a trial, so
             that they make them on the same inputs.
     """
-    with _quiet():
+    with quiet():
         warm = [_warm_up(side, timer.warmup) for side in (*sides, *([] if copy is None else [copy]))]
         inner = [min(_calls(seconds, shortest), most_calls or MOST_CALLS) for seconds, _ in warm]
         inner = inner if alike else [max(inner)] * len(inner)
@@ -131,9 +131,10 @@ def measure(
 
 def _calls(seconds: float, shortest: float) -> int:
     """Give the number of calls in a trial, where one call takes so many seconds."""
-    if seconds >= LONGEST_FILLED or seconds <= 0:
+    if seconds >= max(LONGEST_FILLED, shortest) or seconds <= 0:
         return 1
-    return min(math.ceil(shortest / seconds), max(1, int(LONGEST_FILLED / seconds)))
+    # Where reading the clocks takes long, a trial has to last longer still.
+    return min(math.ceil(shortest / seconds), max(1, int(max(LONGEST_FILLED, shortest) / seconds)))
 
 
 class _Rounds:
@@ -253,7 +254,7 @@ def _steady(seconds: list[float]) -> bool:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep the garbage collector out of the timed calls."""
     enabled = gc.isenabled()
     gc.collect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 import psutil
@@ -14,16 +15,20 @@ _IDLE = ("idle", "iowait", "guest", "guest_nice")  # what guests take is a part 
 class Others:
     """A stretch of time, as a context.
 
+    Args:
+        own: gives the processor seconds that the processes which are no others have taken by now.
+
     Attributes:
         cores: when it is over: the cores, of those that this process may use, that other processes kept busy on
             average; None where the system does not tell.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, own: Callable[[], float] = time.process_time) -> None:
+        self._own = own
         self.cores: float | None = None
 
     def __enter__(self) -> Others:
-        self._begin = time.perf_counter(), _busy(), time.process_time()
+        self._begin = time.perf_counter(), _busy(), self._own()
         return self
 
     def __exit__(
@@ -33,7 +38,7 @@ class Others:
         seconds, now = time.perf_counter() - begin, _busy()
         if busy is None or now is None or seconds <= 0:
             return
-        self.cores = max(0.0, (now - busy - (time.process_time() - own)) / seconds)
+        self.cores = max(0.0, (now - busy - (self._own() - own)) / seconds)
 
 
 def _busy() -> float | None:

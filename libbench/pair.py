@@ -261,6 +261,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     for name, result in (("reference", comparison.reference), ("target", comparison.target)):
         if result.evaluation and result.evaluation.missing:
             yield f"the {name}'s evaluator gave no record for {result.evaluation.missing:,} samples"
+        if result.evaluation:
+            yield from (f"the {name}'s {odd}" for odd in result.evaluation.odd_ranks)
         if result.preparation and result.preparation.mutated:
             yield f"the {name} changes its inputs in place: {', '.join(result.preparation.mutated)}"
         if result.evaluation and result.evaluation.changed:

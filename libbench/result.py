@@ -128,6 +128,7 @@ class Output:
         number, epoch, indices: as in the `Batch`.
         inputs: fingerprint of the inputs, as the data gave them.
         nbytes: size of the snapshot.
+        padding: as in the `Batch`; where all samples are padding, there is no snapshot.
     """
 
     number: int
@@ -135,6 +136,12 @@ class Output:
     indices: tuple[int, ...]
     inputs: str
     nbytes: int
+    padding: int = 0
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """The indices without padding."""
+        return self.indices[: len(self.indices) - self.padding]
 
 
 @dataclass(frozen=True)
@@ -147,6 +154,8 @@ class Evaluation:
         changed: parameters and buffers that the calls of the evaluation have changed, as BatchNorm in train mode does.
         peak: largest memory in a call of the model, in bytes above what was there before the first, by kind of memory.
         facts: what the compiler had done when all batches were run; None for one that changes nothing.
+        odd_ranks: of several ranks, those that did not do what they should, as one that gave other outputs than rank 0
+            where all run the same; one sentence for each.
     """
 
     metrics: Mapping[str, float] | None
@@ -154,6 +163,7 @@ class Evaluation:
     missing: int = 0
     changed: tuple[str, ...] = ()
     facts: CompileFacts | None = None
+    odd_ranks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from libbench.child import Channel
+from libbench.group import Seat
 from libbench.interfaces import Event
 from libbench.job import Job
+from libbench.rank import RankWorker
 from libbench.records import decode, encode
 from libbench.result import Failure, Output, SideFailed, Stage
 from libbench.settings import Timer
@@ -52,7 +54,11 @@ class _Desk:
     def answer(self, request: Mapping[str, Any]) -> Any:
         if request["do"] == "open":
             jobs = [self._job(i, ticket) for i, ticket in enumerate(request["jobs"])]
-            self._worker = Worker(jobs, Path(request["folder"]), self._watch, request["threads"])
+            place, threads = Path(request["folder"]), request["threads"]
+            if "seat" in request:
+                self._worker = RankWorker(jobs, place, self._watch, threads, decode(Seat, request["seat"]))
+            else:
+                self._worker = Worker(jobs, place, self._watch, threads)
             return None
         if self._worker is None:
             raise RuntimeError(f"the first request must be 'open', got {request['do']!r}")
@@ -63,7 +69,7 @@ class _Desk:
             case "measure":
                 return self._worker.measure(decode(Timer, request["timer"]))
             case name:
-                return getattr(self._worker, name)()
+                return getattr(self._worker, name)(**request.get("with", {}))
 
     def close(self) -> None:
         """Let the parts put back and put away what they hold; it is over either way."""

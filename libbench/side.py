@@ -18,12 +18,14 @@ import torch
 
 from libbench.errors import LibbenchError
 from libbench.findings import Rerun
+from libbench.group import whole
 from libbench.interfaces import Batch, Evaluator, Event, Watch
 from libbench.job import Job
 from libbench.noise import AGAIN
 from libbench.parts import Parts, build_parts
 from libbench.reruns import compare_runs, repeats, threads
 from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
+from libbench.shares import Everything
 from libbench.state import changed, state_of
 from libbench.tree import fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
 
@@ -31,16 +33,27 @@ CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
 
 
 class Side:
-    """One job in this process."""
+    """One job in this process.
 
-    def __init__(self, job: Job, index: int, folder: Path, watch: Watch, life: ExitStack) -> None:
+    Args:
+        index: its position in the session.
+        folder: where its snapshots go.
+        watch: called with every event.
+        life: what it enters is left when the session is closed.
+        share: what of the data it runs.
+    """
+
+    def __init__(
+        self, job: Job, index: int, folder: Path, watch: Watch, life: ExitStack, share: Everything | None = None
+    ) -> None:
+        self._share = share or Everything()
         self.job = job
         self.index = index
         self._folder = folder
         self._watch = watch
         self._life = life
         self.parts: Parts
-        self._records: dict[int, Any] = {}
+        self.records: dict[int, Any] = {}
         self._samples: set[int] = set()
         self._memory_before: Mapping[str, int] = {}
         self._peak: dict[str, int] = {}
@@ -104,12 +117,17 @@ class Side:
             self._watch(Event(self.index, "evaluate", batch.number + 1, total))
             yield output
 
-    def metrics(self) -> Evaluation:
+    def metrics(self, *, judge: bool = True) -> Evaluation:
+        """Give what is known after the last batch.
+
+        Args:
+            judge: False leaves the records to somebody else's evaluator.
+        """
         evaluator = self.parts.evaluator
         with self.during("evaluate", announce=False):
-            records = dict(sorted(self._records.items()))
+            records = dict(sorted(self.records.items()))
             metrics = None
-            if evaluator is not None:
+            if evaluator is not None and judge:
                 with _named(f"{type(evaluator).__qualname__}.evaluate, {len(records)} records"):
                     metrics = {str(k): float(value) for k, value in evaluator.evaluate(records).items()}
             missing = len(self._samples - records.keys()) if evaluator is not None else 0
@@ -153,7 +171,18 @@ class Side:
         return first
 
     def data(self) -> Iterator[Batch]:
-        data: Iterable[Any] = self.parts.data
+        """Give the batches that this side runs."""
+        return self._share.turns(self._batches(self._share.of(self.parts.data)))
+
+    def full(self, most: int) -> list[Batch]:
+        """Give the full batches among the first of them, from one to so many."""
+        return self._share.full(self._batches(self._share.of(self.parts.data)), most)
+
+    def unsplit(self, most: int) -> list[Batch]:
+        """Give the full batches among the first that the data give, whatever of them this side runs."""
+        return Everything().full(self._batches(self.parts.data), most)
+
+    def _batches(self, data: Iterable[Any]) -> Iterator[Batch]:
         first = 0
         for number, batch in enumerate(data):
             if not isinstance(batch, Batch):
@@ -178,7 +207,7 @@ class Side:
         with workload.mode():
             outputs = workload.step(self.compiled.call, batch)
         self.parts.device.synchronize()
-        return outputs
+        return whole(outputs)
 
     def _evaluate(self, batch: Batch) -> Output:
         device, fed = self.parts.device, self.fresh(batch)
@@ -187,12 +216,14 @@ class Side:
         for kind, size in device.peak_memory().items():
             self._peak[kind] = max(size, self._peak.get(kind, 0))
         inputs = fingerprint(batch.inputs)
+        if batch.padding and batch.padding == len(batch.indices):
+            return Output(batch.number, batch.epoch, batch.indices, inputs, 0, batch.padding)
         # Written before the evaluator may change it and before the next call may overwrite it.
         taken = snapshot(outputs, copy=False)
         save_snapshot(taken, self._folder, batch.number)
         if self.parts.evaluator is not None:
             self._process(self.parts.evaluator, batch, outputs)
-        return Output(batch.number, batch.epoch, batch.indices, inputs, taken.nbytes)
+        return Output(batch.number, batch.epoch, batch.indices, inputs, taken.nbytes, batch.padding)
 
     def _process(self, evaluator: Evaluator, batch: Batch, outputs: Any) -> None:
         name = type(evaluator).__qualname__
@@ -202,8 +233,9 @@ class Side:
             strange = set(records) - set(batch.indices)
             if strange:
                 raise LibbenchError(f"{name} gave records for indices that are not in the batch: {_brief(strange)}")
-        self._records.update(records)
-        self._samples.update(batch.indices)
+        own = batch.indices[: len(batch.indices) - batch.padding]
+        self.records.update({index: record for index, record in records.items() if index in own})
+        self._samples.update(own)
 
     def _seed(self) -> None:
         seed = self.job.seed

@@ -37,7 +37,7 @@ class Snapshots:
 
     def add(self, output: Output) -> bool:
         """Take note of a batch whose snapshot lies in the folder; tell whether it is kept."""
-        self.samples.update(output.indices)
+        self.samples.update(output.own)
         self.largest = max(self.largest, len(output.indices))
         kept = self._keeps(output)
         self._kept.setdefault((output.epoch, output.indices), []).append(output if kept else None)

@@ -7,11 +7,11 @@ import mmap
 import random
 import resource
 import statistics
-from collections.abc import Mapping
-from itertools import takewhile
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from libbench.errors import LibbenchError
+from libbench.group import whole
 from libbench.measure import Trial
 from libbench.pool import SIZE, Pool
 from libbench.reruns import compare_runs
@@ -28,20 +28,19 @@ class TimedSide:
     Args:
         side: one that is prepared.
         mark: a byte in which a side leaves its index while it runs, for whoever finds the process dead.
+        rng: draws the inputs whose outputs are watched.
     """
 
-    def __init__(self, side: Side, mark: mmap.mmap) -> None:
+    def __init__(self, side: Side, mark: mmap.mmap, rng: random.Random) -> None:
         self._side = side
         self._mark = mark
         self._kept: tuple[int, Snapshot] | None = None
         self._turns = 0
+        self._step = side.parts.workload.step
         with side.during("measure"):
-            source = side.data()
-            first = next(source)
-            full = takewhile(lambda batch: len(batch.indices) >= len(first.indices), source)
-            self._pool = Pool([first, *(batch for _, batch in zip(range(SIZE - 1), full, strict=False))], side.fresh)
+            self._pool = Pool(side.full(SIZE), side.fresh)
             # What it gives before it is worn by timing is what it must give while it is timed.
-            watched = random.Random().sample(range(self._pool.size), min(WATCHED, self._pool.size))
+            watched = rng.sample(range(self._pool.size), min(WATCHED, self._pool.size))
             self._expected = {n: snapshot(side.call(side.fresh(self._pool.batch(n)))) for n in watched}
 
     @property
@@ -52,7 +51,7 @@ class TimedSide:
     def clock_cost(self) -> float:
         """Give the seconds that the device's clocks take for a call that does nothing."""
         with self._side.during("measure", announce=False):
-            return statistics.median(self._side.parts.device.time(_nothing).get("wall", 0.0) for _ in range(20))
+            return statistics.median(self._clocked(_nothing).get("wall", 0.0) for _ in range(20))
 
     @property
     def alike(self) -> bool:
@@ -85,7 +84,7 @@ class TimedSide:
         if self._side.mutates:
             batches = [self._side.fresh(batch) for batch in batches]
         parts, call = self._side.parts, self._side.compiled.call
-        step, outputs = parts.workload.step, []
+        step, outputs = self._step, []
 
         def calls() -> None:
             for each in batches:
@@ -98,12 +97,15 @@ class TimedSide:
 
         with self._side.during("measure", announce=False), parts.workload.mode():
             graphs, switches = self._graphs(), _switches()
-            clocks = dict(parts.device.time(kept_calls if keep else calls))
+            clocks = dict(self._clocked(kept_calls if keep else calls))
             trial = Trial(clocks, _switches() - switches, self._graphs() - graphs)
             self._check(clocks)
             if keep:
-                self._kept = number, snapshot(outputs.pop())
+                self._kept = number, snapshot(whole(outputs.pop()))
             return trial
+
+    def _clocked(self, calls: Callable[[], None]) -> Mapping[str, float]:
+        return self._side.parts.device.time(calls)
 
     def _check(self, clocks: Mapping[str, float]) -> None:
         name = type(self._side.parts.device).__qualname__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import random
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -23,6 +24,7 @@ from libbench.occupied import Others
 from libbench.reruns import threads
 from libbench.result import Evaluation, Output, Preparation
 from libbench.settings import Timer
+from libbench.shares import Everything
 from libbench.side import Side
 from libbench.speed import LEAST_PAIRS
 from libbench.timed import TimedSide
@@ -41,13 +43,24 @@ class Worker:
         folder: where the snapshots go.
         watch: called with every event.
         threads: torch's threads; None for all usable cores but one.
+        rng: draws in which order the sides are built and what is looked at while they are timed.
+        share: what of the data the sides run; None for all.
     """
 
-    def __init__(self, jobs: Sequence[Job], folder: Path, watch: Watch, threads: int | None) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        folder: Path,
+        watch: Watch,
+        threads: int | None,
+        rng: random.Random | None = None,
+        share: Everything | None = None,
+    ) -> None:
         self._life = ExitStack()
         self._life.enter_context(_global_state_put_back())
+        self._rng = rng or random.Random()
         torch.set_num_threads(threads or max(1, environment.usable_cores() - 1))
-        self._sides = [Side(job, i, folder, watch, self._life) for i, job in enumerate(jobs)]
+        self._sides = [Side(job, i, folder, watch, self._life, share) for i, job in enumerate(jobs)]
         self._watch = watch
         self._folder = folder
         self._timed: list[TimedSide] = []
@@ -58,7 +71,7 @@ class Worker:
 
     def prepare(self) -> tuple[Preparation, ...]:
         """Build and compile the sides, in an order drawn at random."""
-        order = random.Random().sample(self._sides, len(self._sides))
+        order = self._rng.sample(self._sides, len(self._sides))
         done = {side.index: side.prepare() for side in order}
         return tuple(done[side.index] for side in self._sides)
 
@@ -80,15 +93,9 @@ class Worker:
         def progress(done: int, total: int | None) -> None:
             self._watch(Event(0, "measure", done, total))
 
-        first_time = not self._timed
-        if first_time:
-            mark = self._life.enter_context(running_side(self._folder))
-            self._timed = [TimedSide(side, mark) for side in self._sides]
-        else:
-            for each in self._timed:
-                each.go_on()
+        first_time = self._begin_rounds()
         sides, copies = self._timed[:2], self._timed[2:]
-        with Others() as others:
+        with Others(self._own_seconds) as others:
             found = measure(
                 sides,
                 timer,
@@ -99,8 +106,29 @@ class Worker:
                 most_calls=min((side.most_calls for side in self._timed if side.most_calls), default=None),
                 alike=all(side.alike for side in self._timed),
             )
-        found = replace(found, others=others.cores, kept=tuple(side.kept() for side in sides))
+        found = replace(found, others=others.cores, kept=self._kept())
         return replace(found, one_thread=self._one_thread(timer)) if first_time else found
+
+    def _begin_rounds(self) -> bool:
+        """Hold the sides ready to be timed; tell whether it is for the first time."""
+        first_time = not self._timed
+        if first_time:
+            mark = self._life.enter_context(running_side(self._folder))
+            self._timed = [self._timed_side(side, mark) for side in self._sides]
+        else:
+            for each in self._timed:
+                each.go_on()
+        return first_time
+
+    def _timed_side(self, side: Side, mark: mmap.mmap) -> TimedSide:
+        return TimedSide(side, mark, self._rng)
+
+    def _own_seconds(self) -> float:
+        """Give the processor time that all of this worker has taken."""
+        return time.process_time()
+
+    def _kept(self) -> tuple[str, ...]:
+        return tuple(side.kept() for side in self._timed[:2])
 
     def _one_thread(self, timer: Timer) -> tuple[float, ...]:
         """Give the seconds per call with one thread, for as little time as tells; nothing where there is one anyway."""

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -120,6 +121,27 @@ def test_an_answer_that_does_not_come_is_late(start):
 
     with pytest.raises(ChildLate):
         child.receive(0.05)
+
+
+def test_a_child_that_is_asked_where_it_is_writes_it_to_its_log(start, tmp_path):
+    child = start(start_a_grandchild)
+    child.receive(30)
+
+    child.tell_where()
+
+    assert "in start_a_grandchild" in (tmp_path / "log.txt").read_text()
+
+
+def test_who_waits_for_a_child_that_is_killed_from_elsewhere_learns_of_it(start):
+    child = start(echo)
+    threading.Timer(0.2, child.kill).start()
+
+    with pytest.raises(ChildDied) as death:
+        child.receive(30)
+
+    assert death.value.code == -signal.SIGKILL
+    child.close()
+    child.kill()
 
 
 def test_closing_ends_the_grandchildren_too(start):

@@ -19,8 +19,8 @@ FLOORS = (
     "config",
     "interfaces job result measured judge methods noise pick",
     "worker side timed reruns pool parts measure occupied speed compare plainfiles data child serve state truth "
-    "environment",
-    "diff sweep pair plan checks comparability matching saved snapshots timing remarks trusted truths",
+    "environment conversation group shares rank ranks recorded evaluation merging alignment",
+    "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )

@@ -20,17 +20,19 @@ class Cuda:
     the second is called `gpu cold cache`.
 
     Args:
-        index: which device, from 0.
+        index: which device, from 0; None takes the current one, which is 0, or on several ranks the rank's own.
         cold_cache: True overwrites as many bytes as the L2 cache holds before each timed call, outside of the time.
 
     Raises:
         UnavailableError: torch sees no such device.
     """
 
-    def __init__(self, index: int = 0, cold_cache: bool = False) -> None:
-        if index < 0:
+    def __init__(self, index: int | None = None, cold_cache: bool = False) -> None:
+        if index is not None and index < 0:
             raise ValueError(f"index must be at least 0, got {index}")
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if index is None:
+            index = torch.cuda.current_device() if count else 0
         if index >= count:
             raise UnavailableError(f"wanted cuda:{index}, but torch {torch.__version__} sees {count} CUDA devices")
         self.index = index

@@ -6,6 +6,7 @@ from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
 from libbench.measured import Speedup, SpeedVerdict
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
 from libbench.result import SIDES, Check, Comparison, Failure, Result
+from libbench.rows import BROKEN
 from libbench.truths import but_for_values
 
 Piece = tuple[str, Tone]
@@ -51,6 +52,9 @@ def told(comparison: Comparison) -> list[Piece]:
     """Say what came of the outputs and metrics at one seed, or why nothing did."""
     reference, target = comparison.reference.failure, comparison.target.failure
     found = findings(comparison)
+    broken = check(comparison, BROKEN)
+    if broken is not None:
+        return [(f"CANNOT BE JUDGED: {cut(broken.found, LONGEST)}", "warn")]
     if reference is not None:
         return [_failed("REFERENCE FAILED", reference), *_so_far(found)]
     stochastic = check(comparison, "reference repeats")
@@ -84,6 +88,7 @@ def findings(comparison: Comparison) -> list[Piece]:
     if outputs is not None and (outputs.batches or (outputs.skipped and not metrics)):
         found += _truth(comparison.truth, outputs, comparison) if comparison.truth else [_outputs(outputs, comparison)]
     found += [_timed(name, each) for name in SIDES if (each := check(comparison, f"{name} timed outputs"))]
+    found += [_ranks(name, each) for name in SIDES if (each := check(comparison, f"{name} ranks"))]
     differ = [metric for metric in metrics if metric.verdict == "different"]
     if differ:
         worst = differ[0]
@@ -100,6 +105,11 @@ def findings(comparison: Comparison) -> list[Piece]:
 def _timed(name: str, failed: Check) -> Piece:
     """Say that a side gave something else while it was timed."""
     return f"OTHER OUTPUTS WHILE TIMED: the {name}'s: {cut(failed.found, LONGEST)}", "bad"
+
+
+def _ranks(name: str, failed: Check) -> Piece:
+    """Say that a rank of a side did not do what it should."""
+    return f"ODD RANKS: the {name}'s {cut(failed.found, LONGEST)}", "bad"
 
 
 _WEIGHT: dict[Tone, int] = {"bad": 0, "warn": 1, "good": 2, "plain": 3, "dim": 4, "strong": 5}

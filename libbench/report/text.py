@@ -113,6 +113,8 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
         rows = [[name, figure(value, 4)] for name, value in result.metrics.items()]
         page.table((Column("", least=20), Column("", right=True)), rows, heads=False)
         page.gap()
+    for odd in result.evaluation.odd_ranks if result.evaluation else ():
+        page.entry("ranks", odd, "warn")
     _write_side_speed(page, result)
     costs.write_side(page, result)
     page.gap()

@@ -18,10 +18,15 @@ class Process:
         timeout: seconds that a stage of a side may take, above 0; then the child and all that it started are killed.
         threads: torch's threads; None for all usable cores but one.
         processes: fresh processes for a timing, at least 1.
+        memory: bytes that the child and all that it started may take together, above 0; then they are killed. What
+            torch takes by itself, some 300 MB, is counted in. None sets no limit.
     """
 
-    def __init__(self, timeout: float = 600.0, threads: int | None = None, processes: int = 5) -> None:
-        check_limits(timeout, threads, processes)
+    def __init__(
+        self, timeout: float = 600.0, threads: int | None = None, processes: int = 5, memory: int | None = None
+    ) -> None:
+        check_limits(timeout, threads, processes, memory)
+        self.memory = memory
         self.timeout = timeout
         self.threads = threads
         self.processes = processes
@@ -29,4 +34,4 @@ class Process:
     def open(self, *jobs: Job, folder: Path, watch: Watch) -> Session:
         """Start a child and give the session with it."""
         first = opening(jobs, folder, self.threads)
-        return Conversation(Child(serve, folder / LOG), first, folder, watch, self.timeout)
+        return Conversation(Child(serve, folder / LOG, self.memory), first, folder, watch, self.timeout)

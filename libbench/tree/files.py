@@ -83,6 +83,20 @@ def remove_snapshot(folder: str | os.PathLike[str], number: int) -> None:
         _target(folder, number).with_suffix(suffix).unlink(missing_ok=True)
 
 
+def move_snapshot(source: str | os.PathLike[str], number: int, folder: str | os.PathLike[str], as_number: int) -> None:
+    """Move a snapshot's files to another folder of the same disk, under another number.
+
+    Raises:
+        SnapshotError: a file is missing or cannot be moved; the text names it.
+    """
+    for suffix in (".safetensors", ".json"):
+        path = _target(source, number).with_suffix(suffix)
+        try:
+            path.replace(_target(folder, as_number).with_suffix(suffix))
+        except OSError as error:
+            raise SnapshotError(f"{path} cannot be moved to {folder}: {error}") from error
+
+
 def _target(folder: str | os.PathLike[str], number: int) -> Path:
     return Path(folder) / f"{number:05d}"
 

@@ -62,6 +62,11 @@ def same_form(first: Any, second: Any) -> bool:
     return forms[0] == forms[1] and not kinds & {"opaque", "object", "ndarray"}
 
 
+def form_of(tree: Any) -> str:
+    """Give the SHA-256, in hexadecimal, of all of a tree but the values of its tensors and arrays."""
+    return hashlib.sha256(json.dumps(Description(lambda tensor: tensor).of(tree)).encode()).hexdigest()
+
+
 def fingerprint(tree: Any) -> str:
     """Give the SHA-256, in hexadecimal, of a tree's structure, dtypes, shapes and values.
 

@@ -32,6 +32,7 @@ class Ray:
         timeout: seconds that a stage of a side may take, above 0; waiting for a place does not count.
         threads: torch's threads; None for `num_cpus`, or where that is None, for all usable cores but one.
         processes: fresh processes for a timing, at least 1.
+        memory: bytes that the child and all that it started may take together, above 0; None sets no limit.
         retries: how many nodes may be lost, one after another, before a side fails.
         exclusive: whether a session that times has its node for itself.
         spread: whether the sides of one comparison may run on different nodes even if one has all that they need.
@@ -48,12 +49,13 @@ class Ray:
         timeout: float = 600.0,
         threads: int | None = None,
         processes: int = 5,
+        memory: int | None = None,
         retries: int = 2,
         exclusive: bool = True,
         spread: bool = False,
         ship: str | None = None,
     ) -> None:
-        check_limits(timeout, threads, processes)
+        check_limits(timeout, threads, processes, memory)
         if address is not None and not _ADDRESS.fullmatch(address):
             raise ValueError(f"address must be 'host:port' of a Ray cluster's head, got {address!r}")
         if num_cpus is not None and num_cpus < 1:
@@ -72,6 +74,7 @@ class Ray:
         self.timeout = timeout
         self.threads = threads if threads is not None else num_cpus
         self.processes = processes
+        self.memory = memory
         self.retries = retries
         self.exclusive = exclusive
         self.spread = spread
@@ -90,7 +93,7 @@ class Ray:
         group = jobs[0].group or uuid.uuid4().hex
         alone = self.exclusive and (jobs[0].timed or len(jobs) > 1)
         want = Want(group, self.num_cpus, self.num_gpus, self.resources, alone, self.spread)
-        place = place_of(folder, LOG, want, shipped=self.ship is not None)
+        place = place_of(folder, LOG, want, self.memory, shipped=self.ship is not None)
         ship = str(self.ship) if self.ship is not None else None
         try:
             link = Link(self.address, ship, place, self.retries, self.timeout, watch)

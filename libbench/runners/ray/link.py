@@ -14,7 +14,7 @@ from multiprocessing.connection import Client, wait
 from pathlib import Path
 from typing import Any
 
-from libbench.child import Channel, Child, ChildDied, ChildLate
+from libbench.child import Channel, Child, ChildDied, ChildLate, ChildTooLarge
 from libbench.conversation import Gone
 from libbench.errors import LibbenchError, MissingPackageError, UnavailableError
 from libbench.interfaces import Event, Watch
@@ -149,7 +149,7 @@ class Link:
         """Wait for a message of the worker, no longer than `seconds`.
 
         Raises:
-            ChildDied, ChildLate: as for a child of this machine.
+            ChildDied, ChildLate, ChildTooLarge: as for a child of this machine.
             Gone: its node is lost, and no other may be tried; or Ray's process there was killed.
         """
         found = self._hear(seconds)
@@ -233,23 +233,27 @@ class Link:
             raise Gone(found["gone"], found["why"])
         if "died" in found:
             raise ChildDied(found["died"], found["memory"])
+        if "large" in found:
+            raise ChildTooLarge(*found["large"])
         if "broken" in found:
             raise ValueError(found["broken"])
         return found
 
 
-def place_of(folder: Path, log: str, want: Want, *, shipped: bool) -> dict[str, Any]:
+def place_of(folder: Path, log: str, want: Want, memory: int | None, *, shipped: bool) -> dict[str, Any]:
     """Give the first message of a session.
 
     Args:
         folder: where its files are to lie.
         log: the name of the file for what the worker prints.
         want: what it needs.
+        memory: bytes that the child may take, or None.
         shipped: whether the nodes get their files sent; else they have those of this process.
     """
     settings = {
         "log": log,
         "group": want.group,
+        "memory": memory,
         "path": [] if shipped else list(sys.path),
         "cwd": None if shipped else str(Path.cwd()),
         "threads": os.environ.get("OMP_NUM_THREADS"),

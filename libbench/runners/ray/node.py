@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import libbench
-from libbench.child import Channel, Child, ChildDied, ChildLate
+from libbench.child import Channel, Child, ChildDied, ChildLate, ChildTooLarge
 
 SHIPPED = "{shipped}"
 """Stands, in what is sent, for the folder that was sent along."""
@@ -37,7 +37,7 @@ class Post:
     """A child on this node.
 
     Args:
-        settings: JSON: `log`, the name of the file for what the child prints; `scratch`, a folder of this node, None
+        settings: JSON: `log`, the name of the file for what the child prints; `memory`, bytes that it may take, or None; `scratch`, a folder of this node, None
             for the system's; `group`, whose caches are shared; `path` and `cwd`, where modules and files are looked
             for besides; `threads`, the caller's OMP_NUM_THREADS, and `devices`, the GPUs of a session that shares its
             place, both None where there are none; `shipped`, whether the working folder was sent along.
@@ -54,7 +54,7 @@ class Post:
         self._log = self._folder / given["log"]
         self._logged = 0
         self._seen: dict[str, tuple[int, int]] = {}
-        self._child = Child(_serve, self._log)
+        self._child = Child(_serve, self._log, given["memory"])
 
     def where(self) -> str:
         """Say where this is, as JSON: `node`, `host`, `devices`, `libbench`, `pid`."""
@@ -75,7 +75,7 @@ class Post:
         """Wait for what the worker has to say, as JSON.
 
         Returns:
-            `late` when nothing came in time, else `message`, `broken` or `died`. With an answer come `files`, the
+            `late` when nothing came in time, else `message`, `broken`, `large` or `died`. With an answer come `files`, the
             name, size and SHA-256 of each that is new, and `logged`, the bytes of the log so far.
         """
         try:
@@ -84,6 +84,8 @@ class Post:
             return json.dumps({"late": True})
         except ChildDied as death:
             found = {"died": death.code, "memory": death.memory}
+        except ChildTooLarge as large:
+            found = {"large": [large.used, large.most]}
         except (OSError, ValueError) as error:
             found = {"broken": str(error)}
         if "message" not in found or "event" not in found["message"]:

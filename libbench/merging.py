@@ -1,0 +1,85 @@
+"""One record of several ranks' records: each field has its rule, and no field is without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from libbench.measured import Measurement
+from libbench.result import Evaluation, Preparation
+
+Record = TypeVar("Record", Preparation, Evaluation)
+Rule = Callable[[Sequence[Any]], Any]
+
+
+def merged(parts: Sequence[Record]) -> Record:
+    """Give the record of a group: the slowest, the largest or rank 0's, as it is right for each field.
+
+    Args:
+        parts: one for each rank, in the order of the ranks.
+    """
+    kind = type(parts[0])
+    rules = RULES[kind]
+    return kind(**{each.name: rules[each.name]([getattr(part, each.name) for part in parts]) for each in fields(kind)})
+
+
+def merged_measurement(parts: Sequence[Measurement]) -> Measurement:
+    """Give rank 0's measurement, whose clocks waited for all, with what strayed on any rank."""
+    kept = []
+    for texts in zip(*(part.kept for part in parts), strict=True):
+        strayed = [f"rank {rank}: {text}" for rank, text in enumerate(texts) if text not in ("", "same")]
+        kept.append(strayed[0] if strayed else texts[0])
+    return replace(parts[0], kept=tuple(kept))
+
+
+def _first(values: Sequence[Any]) -> Any:
+    return values[0]
+
+
+def _largest(values: Sequence[Any]) -> Any:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _largest_each(values: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    names = dict.fromkeys(name for value in values for name in value)
+    return {name: max(value[name] for value in values if name in value) for name in names}
+
+
+def _total(values: Sequence[int]) -> int:
+    return sum(values)
+
+
+def _union(values: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for value in values for name in value))
+
+
+def _repeats(values: Sequence[str]) -> str:
+    odd = [f"rank {rank}: {text}" for rank, text in enumerate(values) if text != "same"]
+    return odd[0] if odd else "same"
+
+
+RULES: Mapping[type, Mapping[str, Rule]] = {
+    Preparation: {
+        "seconds": _largest_each,
+        "compiler": _first,
+        "facts": _first,
+        "cold": _first,
+        "parameters": _first,
+        "samples": _first,
+        "batches": _first,
+        "repeats": _repeats,
+        "mutated": _union,
+        "resident": _largest,
+        "again": _first,
+    },
+    Evaluation: {
+        "metrics": _first,
+        "peak": _largest_each,
+        "missing": _total,
+        "changed": _union,
+        "facts": _first,
+        "odd_ranks": _union,
+    },
+}
+"""By field, what makes one value of the ranks' values. A test holds it against the records."""
