@@ -25,6 +25,7 @@ from libbench.job import SIDE_PARTS, Job
 from libbench.pair import stages
 from libbench.result import SideFailed
 from libbench.runners.ray import Ray, link
+from libbench.runners.ray.placing import Node, Places, Want
 from libbench.timing import runner_of
 
 TOKEN = "of-the-tests-0123456789abcdef"
@@ -270,6 +271,48 @@ def test_nothing_of_it_is_left_when_it_is_ended(local):
 
     assert all(gone(each.pid) for each in processes)
     assert not [*Path("/tmp").glob("libbench-ray-*")]
+
+
+def node(name, cpus=4.0, free=None, **resources):
+    total = {"CPU": cpus, **resources}
+    return Node(name, name, total, total if free is None else {**total, "CPU": free})
+
+
+def want(group="one", cpus=None, gpus=0.0, alone=False, spread=False, **resources):
+    return Want(group, cpus, gpus, resources, alone, spread)
+
+
+def test_what_wants_all_cores_gets_the_node_that_has_most_to_spare():
+    place = Places().choose(want(), [node("a", free=1.0), node("b", free=4.0)])
+
+    assert (place.node, place.options["num_cpus"]) == ("b", 4.0)
+
+
+def test_a_group_stays_on_its_node_unless_it_lacks_something_or_may_spread():
+    places, both = Places(), [node("a", A=1.0), node("b", B=1.0)]
+    places.leave(places.take(want(), "b", None))
+
+    assert places.choose(want(cpus=1), both).node == "b"
+    assert places.choose(want(A=1.0), both).node == "a"
+    assert places.choose(want(cpus=1, spread=True), both).node is None
+    assert places.choose(want(group="two", cpus=1), both).node is None
+
+
+def test_what_times_takes_all_cores_though_it_asks_for_few():
+    place = Places().choose(want(cpus=1, alone=True, gpus=1.0), [node("a", GPU=2.0)])
+
+    assert place.options == {"num_cpus": 4.0, "num_gpus": 1.0, "resources": {}}
+
+
+def test_the_second_session_of_a_group_takes_nothing_more_and_sees_the_same_devices():
+    places = Places()
+    held = places.take(want(gpus=1.0), "a", "3")
+
+    shared = places.choose(want(gpus=1.0), [node("a", GPU=1.0)])
+    assert (shared.options, shared.shared.devices) == ({"num_cpus": 0, "num_gpus": 0}, "3")
+
+    places.leave(held)
+    assert places.choose(want(gpus=1.0), [node("a", GPU=1.0)]).shared is None
 
 
 @pytest.mark.parametrize(

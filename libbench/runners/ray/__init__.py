@@ -80,6 +80,11 @@ class Ray:
         self.spread = spread
         self.ship = Path(ship).resolve() if ship is not None else None
 
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether sessions that time do not disturb one another, however many are asked for at once."""
+        return self.exclusive
+
     def open(self, *jobs: Job, folder: Path, watch: Watch) -> Session:
         """Wait for a place on the cluster and give the session there.
 

@@ -37,10 +37,11 @@ class Post:
     """A child on this node.
 
     Args:
-        settings: JSON: `log`, the name of the file for what the child prints; `memory`, bytes that it may take, or None; `scratch`, a folder of this node, None
-            for the system's; `group`, whose caches are shared; `path` and `cwd`, where modules and files are looked
-            for besides; `threads`, the caller's OMP_NUM_THREADS, and `devices`, the GPUs of a session that shares its
-            place, both None where there are none; `shipped`, whether the working folder was sent along.
+        settings: JSON. `log`: the name of the file for what the child prints. `memory`: bytes that it may take, or
+            None. `scratch`: a folder of this node; None for the system's. `group`: whose caches are shared. `path` and
+            `cwd`: where modules and files are looked for besides. `threads`: the caller's OMP_NUM_THREADS, and
+            `devices`: the GPUs of a session that shares its place; both None where there are none. `shipped`: whether
+            the working folder was sent along.
     """
 
     def __init__(self, settings: str) -> None:
@@ -75,8 +76,8 @@ class Post:
         """Wait for what the worker has to say, as JSON.
 
         Returns:
-            `late` when nothing came in time, else `message`, `broken`, `large` or `died`. With an answer come `files`, the
-            name, size and SHA-256 of each that is new, and `logged`, the bytes of the log so far.
+            `late` when nothing came in time, else `message`, `broken`, `large` or `died`. With all but an event come
+            `files`: name, size and SHA-256 of each that is new.
         """
         try:
             found: dict[str, Any] = {"message": self._child.receive(seconds)}
