@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -41,8 +42,8 @@ def no_cluster_is_left():
 
 @pytest.fixture(scope="module")
 def local():
-    """Give the process that has the cluster of this machine."""
-    return link.relay_of(None).child
+    """Give what has the cluster of this machine."""
+    return link.relay_of(None)
 
 
 class Nodes:
@@ -171,7 +172,7 @@ def test_sides_of_two_runners_alternate_in_the_place_of_one(config, local):
 
 def test_the_runners_own_settings_reach_no_part_of_the_model_side(config):
     own = {"address": "127.0.0.1:6379", "resources": {"A": 1}, "timeout": 77.5, "num_cpus": 1, "retries": 0}
-    plain, placed = Job.load(config("a")), job(config, "b", runner=f"L(Ray)(**{own!r})")
+    plain, placed = Job.load(config("a", FEW)), job(config, "b", runner=f"L(Ray)(**{own!r})")
 
     assert {change.part for change in difference(plain.config, placed.config)} == {"runner"}
     for part, built in placed.build(*(each for each in SIDE_PARTS if placed.config.get(each) is not None)).items():
@@ -255,7 +256,7 @@ def test_what_no_node_has_is_an_error_at_once(config, libbench, local):
 
 
 def test_the_cluster_of_this_machine_listens_on_the_loopback_interface_alone(local):
-    processes = [psutil.Process(local.pid), *psutil.Process(local.pid).children(recursive=True)]
+    processes = [psutil.Process(local.child.pid), *psutil.Process(local.child.pid).children(recursive=True)]
 
     listening = {c.laddr.ip for p in processes for c in p.net_connections("inet") if c.status == psutil.CONN_LISTEN}
 
@@ -264,13 +265,34 @@ def test_the_cluster_of_this_machine_listens_on_the_loopback_interface_alone(loc
 
 
 def test_nothing_of_it_is_left_when_it_is_ended(local):
-    processes = psutil.Process(local.pid).children(recursive=True)
+    processes = psutil.Process(local.child.pid).children(recursive=True)
     assert "raylet" in [each.name() for each in processes]
 
     link.disconnect()
 
     assert all(gone(each.pid) for each in processes)
-    assert not [*Path("/tmp").glob("libbench-ray-*")]
+    assert not local.folder.exists()
+
+
+def test_nothing_of_it_is_left_when_the_process_that_used_it_is_killed(config, tmp_path):
+    lines = "from ray_models import Hangs\nfrom libbench.runners.ray import Ray\nmodel = L(Hangs)()\nrunner = L(Ray)()"
+    saved = tmp_path / "saved"
+    script = "import sys; from libbench.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", script, "run", str(config("a", lines)), "--save", str(saved)]
+    paths = os.pathsep.join([str(TESTS.parent), str(TESTS)])
+    user = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths}, stderr=subprocess.PIPE, text=True)
+    for line in user.stderr:
+        if "evaluate" in line:
+            break
+    family = psutil.Process(user.pid).children(recursive=True)
+    raylet = next(each for each in family if each.name() == "raylet")
+    folder = re.search(r"/\S+/libbench-ray-\w+", " ".join(raylet.cmdline()))[0]
+
+    user.kill()
+    user.communicate()
+
+    shutil.rmtree(folder, ignore_errors=True)  # what a killed process cannot do itself
+    assert all(gone(each.pid) for each in family)
 
 
 def node(name, cpus=4.0, free=None, **resources):

@@ -41,14 +41,18 @@ class Relay:
         address: `host:port`; None for a cluster of its own.
         ship: the folder that is sent to the nodes; None where they have all files already.
 
+    Attributes:
+        child: the process.
+        folder: what it and a cluster of its own write.
+
     Raises:
         LibbenchError: the cluster cannot be used.
     """
 
     def __init__(self, address: str | None, ship: str | None) -> None:
         loopback = address is None or probe(address)
-        self._folder = tempfile.TemporaryDirectory(prefix="libbench-ray-", ignore_cleanup_errors=True)
-        folder = Path(self._folder.name)
+        self._temporary = tempfile.TemporaryDirectory(prefix="libbench-ray-", ignore_cleanup_errors=True)
+        self.folder = folder = Path(self._temporary.name)
         self._socket = str(folder / "line")
         self.child = Child(relay, folder / "log.txt")
         try:
@@ -76,7 +80,7 @@ class Relay:
     def close(self) -> None:
         """End it, with the cluster where it is its own."""
         self.child.close(_GOODBYE)
-        self._folder.cleanup()
+        self._temporary.cleanup()
 
 
 def relay_of(address: str | None, ship: str | None = None) -> Relay:
