@@ -275,7 +275,7 @@ def test_nothing_of_it_is_left_when_it_is_ended(local):
 
 
 def test_nothing_of_it_is_left_when_the_process_that_used_it_is_killed(config, tmp_path):
-    lines = "from ray_models import Hangs\nfrom libbench.runners.ray import Ray\nmodel = L(Hangs)()\nrunner = L(Ray)()"
+    lines = "from libbench.runners.ray import Ray\nrunner = L(Ray)()" + SLOW.format(file=str(tmp_path / "never"))
     saved = tmp_path / "saved"
     script = "import sys; from libbench.cli.main import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", script, "run", str(config("a", lines)), "--save", str(saved)]
