@@ -137,7 +137,6 @@ class Post:
         if self._caches is not None and found["cache"] is not None:
             # Any process of one comparison finds the cache of the one before it.
             name = hashlib.sha256(found["cache"].encode()).hexdigest()[:16]
-            self._caches.mkdir(mode=0o700, exist_ok=True)
             found["cache"] = str(self._caches / name)
         return found
 
