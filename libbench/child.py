@@ -68,11 +68,17 @@ class Channel:
 
 
 class ChildDied(Exception):
-    """The child ended without an answer; `code` is negative for a signal."""
+    """The child ended without an answer.
 
-    def __init__(self, code: int) -> None:
+    Attributes:
+        code: its exit code, negative for a signal.
+        memory: whether its machine has killed a process for memory meanwhile.
+    """
+
+    def __init__(self, code: int, memory: bool = False) -> None:
         super().__init__(code)
         self.code = code
+        self.memory = memory
 
 
 class ChildLate(Exception):
@@ -107,6 +113,7 @@ class Child:
         there.close()
         self._process = process
         self._memory, self._looked = memory, 0.0
+        self._kills = _oom_kills()
         self._channel = Channel(here)
         # At interpreter exit multiprocessing waits for its children; one that nobody closed must be gone by then.
         self._finalizer = Finalize(self, _kill_group, args=(process.pid,), exitpriority=100)
@@ -115,6 +122,11 @@ class Child:
     def pid(self) -> int:
         """The child's process id, which is its process group's too."""
         return int(self._process.pid or 0)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return not self._channel.connection.closed and self._process.is_alive()
 
     def send(self, message: Any) -> None:
         """Send a message.
@@ -125,7 +137,7 @@ class Child:
         try:
             self._channel.send(message)
         except OSError:
-            raise ChildDied(self._exit_code()) from None
+            raise self._death() from None
 
     def receive(self, seconds: float) -> Any:
         """Wait for a message, no longer than `seconds`.
@@ -150,7 +162,7 @@ class Child:
         if connection in ready or connection.poll():
             with contextlib.suppress(EOFError, ConnectionError):
                 return self._channel.receive()
-        raise ChildDied(self._exit_code())
+        raise self._death()
 
     def tell_where(self) -> None:
         """Let the child write to its log what it is doing, as a traceback of each of its threads."""
@@ -187,9 +199,19 @@ class Child:
         if used > self._memory:
             raise ChildTooLarge(used, self._memory)
 
-    def _exit_code(self) -> int:
+    def _death(self) -> ChildDied:
         self._process.join(5.0)
-        return -signal.SIGKILL if self._process.exitcode is None else self._process.exitcode
+        code = -signal.SIGKILL if self._process.exitcode is None else self._process.exitcode
+        return ChildDied(code, _oom_kills() > self._kills)
+
+
+def _oom_kills() -> int:
+    """Give how many processes this machine has killed for memory since it started."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 def memory_of(pid: int) -> int:

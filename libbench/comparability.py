@@ -11,10 +11,10 @@ from libbench.job import Job
 from libbench.result import Comparison, Result, Unlike
 from libbench.saved import RESULT, AnySide, SavedSide
 
-_ENVIRONMENT = ("machine", "processor", "device", "cores", "threads", "world size", "torch")
+_ENVIRONMENT = ("node", "machine", "processor", "device", "cores", "threads", "world size", "torch")
 _WORK = ("batch size", "inputs", "dtype", "shape", "world size")
 """What a call does: where two sides differ in it, one is not faster than the other, but does something else."""
-_FOR_SPEED = (*_WORK, "machine", "processor", "device", "cores", "threads")
+_FOR_SPEED = (*_WORK, "node", "machine", "processor", "device", "cores", "threads")
 """In what two sides that were not timed together must agree for one to be called faster."""
 _MOST = 3
 

@@ -14,7 +14,7 @@ from libbench.interfaces import Event, Watch
 from libbench.job import Job
 from libbench.measured import Measurement
 from libbench.records import decode, encode
-from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
+from libbench.result import Evaluation, Failure, Kind, Output, Preparation, SideFailed, Stage
 from libbench.settings import Timer
 from libbench.worker import RUNNING
 
@@ -26,7 +26,10 @@ _PATIENCE = 5.0
 
 
 class Far(Protocol):
-    """The other end: a process that serves. `libbench.child.Child` is one."""
+    """The other end: a process that serves. `libbench.child.Child` is one.
+
+    An event that it sends with `again` begins the work anew, and the time that it may take.
+    """
 
     def send(self, message: Any) -> None: ...
 
@@ -37,6 +40,15 @@ class Far(Protocol):
     def kill(self) -> None: ...
 
     def close(self, patience: float = 0.0) -> None: ...
+
+
+class Gone(Exception):
+    """The far end is gone, and it knows how."""
+
+    def __init__(self, kind: Kind, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+        self.why = why
 
 
 class Conversation:
@@ -61,7 +73,6 @@ class Conversation:
         self._watch = watch
         self._timeout = self._left = timeout
         self._at = Event(0, "instantiate")
-        self._kills = _oom_kills()
         self.died = False
         self.idle = True
 
@@ -108,7 +119,7 @@ class Conversation:
                 if "event" not in message:
                     break
                 event = decode(Event, message["event"])
-                if (event.side, event.stage) != (self._at.side, self._at.stage):
+                if "again" in message or (event.side, event.stage) != (self._at.side, self._at.stage):
                     self._left = self._timeout
                 self._at = event
                 self._watch(event)
@@ -119,8 +130,10 @@ class Conversation:
         except ChildTooLarge as large:
             why = f"its process took {_mega(large.used)}, more than {_mega(large.most)}"
             raise self._failed("memory", why) from None
+        except Gone as gone:
+            raise self._failed(gone.kind, gone.why) from None
         except ChildDied as death:
-            raise self._death(death.code) from None
+            raise self._death(death.code, death.memory) from None
         except (ValueError, TypeError) as error:
             raise self._failed("exception", f"its process sent what is no message: {error}") from error
         self.idle = True
@@ -128,14 +141,14 @@ class Conversation:
             raise SideFailed(decode(Failure, message["failure"]), message["side"])
         return message["value"]
 
-    def _death(self, code: int) -> SideFailed:
+    def _death(self, code: int, memory: bool) -> SideFailed:
         self.died = True
         if code >= 0:
             return self._failed("exception", f"its process ended by itself with exit code {code}")
         names = {each.value: each.name for each in signal.Signals}
         name = names.get(-code, f"signal {-code}")
         if -code == signal.SIGKILL:
-            if _oom_kills() > self._kills:
+            if memory:
                 return self._failed("memory", "killed by SIGKILL: out of memory")
             return self._failed("signal", "killed by SIGKILL (by hand, or a memory limit)")
         return self._failed("signal", f"killed by {name}")
@@ -165,15 +178,6 @@ class Conversation:
 
 def _mega(size: int) -> str:
     return f"{size / 2**20:,.0f} MB"
-
-
-def _oom_kills() -> int:
-    """Give how many processes this machine has killed for memory since it started."""
-    try:
-        lines = Path("/proc/vmstat").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 def opening(jobs: Sequence[Job], folder: Path, threads: int | None, **more: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -70,6 +71,7 @@ def diff_all(
         if isinstance(each, Job):
             runner_of(each)
     seeds = range(reference.seed + 1, reference.seed + plan.seeds)
+    reference, *targets = _in_one_group((reference, *targets))
     moved = [_at_seeds(target, seeds) for target in targets]
     with work_folder(plan.save) as folder:
         begin = time.monotonic()
@@ -110,7 +112,7 @@ def run(
     """
     timer = timer_of(plan, job)
     with work_folder(plan.save) as folder:
-        job = replace(job, cache=str(folder / "cache"))
+        job = replace(job, cache=str(folder / "cache"), group=uuid.uuid4().hex)
         snapshots = Snapshots(folder / OUTPUTS, limit=0 if plan.save is None else plan.spill)
         result = Result(job.record())
         # A place that cannot be written to is found now, not when there is something to lose.
@@ -153,6 +155,12 @@ def _written(folder: Path, job: Job, plan: Plan) -> Iterator[SavedSideWriter | N
         return
     with closing(SavedSideWriter(folder, job, plan.spill)) as writer:
         yield writer
+
+
+def _in_one_group(sides: Sequence[AnySide]) -> list[AnySide]:
+    """Say of all sides that they belong together."""
+    name = uuid.uuid4().hex
+    return [replace(side, group=name) if isinstance(side, Job) else side for side in sides]
 
 
 def _at_seeds(side: AnySide, seeds: Iterable[int]) -> list[Job]:

@@ -234,12 +234,14 @@ class Event:
         side: position of the job in `Runner.open`.
         stage: what it is doing.
         done, total: how far it has come, in batches or pairs; total is None when it is not known.
+        note: what it is doing instead, such as waiting; may be empty.
     """
 
     side: int
     stage: Stage
     done: int = 0
     total: int | None = None
+    note: str = ""
 
 
 Watch = Callable[[Event], None]

@@ -61,6 +61,8 @@ class Job:
         digest: hash of the config.
         cache: folder for what this side's compiler keeps from process to process; None: the compiler's own.
         truth: whether it is run as a float64 copy, without its compiler and its evaluator.
+        group: names the comparison that it is a side of, whose sides belong on one machine; empty for none.
+        timed: whether it is opened to be timed.
     """
 
     name: str
@@ -71,6 +73,8 @@ class Job:
     digest: str = ""
     cache: str | None = None
     truth: bool = False
+    group: str = ""
+    timed: bool = False
 
     @classmethod
     def load(cls, file: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Job:
@@ -129,7 +133,7 @@ class Job:
         else:
             config = LazyConfig.apply_overrides(self.config, lines[len(self.overrides) :])
             job = Job._of(self.name, config, seed, None, ())
-        return replace(job, name=self.name, cache=self.cache, truth=self.truth)
+        return replace(job, name=self.name, cache=self.cache, truth=self.truth, group=self.group)
 
     def ticket(self) -> dict[str, Any]:
         """Give what another process needs to make this job again: plain JSON.
@@ -160,7 +164,7 @@ class Job:
             job = cls._of(ticket["name"], from_text(ticket["text"]), None, None, ())
         else:
             job = cls.load(ticket["file"], ticket["overrides"], ticket["seed"])
-        if job.digest != ticket["digest"]:
+        if ticket["digest"] not in (None, job.digest):
             raise ConfigError(f"{ticket.get('file', ticket['name'])} gave another config when it was loaded again")
         return replace(job, name=ticket["name"], cache=ticket["cache"], truth=ticket["truth"])
 

@@ -140,7 +140,7 @@ class Pair:
         if not self._plan.speed or self.comparison.target.failure:
             return
         jobs = [job for job in self._jobs if isinstance(job, Job)]
-        if len(jobs) < len(self._jobs):
+        if len(jobs) < len(self._jobs) or (self._elsewhere() and not one_runner(jobs)):
             self._time_apart(jobs, folder)
             return
         self.update(timer=self._timer)
@@ -174,7 +174,7 @@ class Pair:
             name = SIDES[self._jobs.index(job)]
             self.update(timer=self._timer)
             known: Result = getattr(self.comparison, name)
-            for result in timed_alone(known, job, self._timer, folder, self._watch, self._plan.processes):
+            for result in timed_alone(known, job, self._timer, folder / name, self._watch, self._plan.processes):
                 if result.failure is not None:
                     self._failed(name, result.failure)
                     return
@@ -183,7 +183,12 @@ class Pair:
 
     def _compare_times(self) -> None:
         timings = self.comparison.reference.timings, self.comparison.target.timings
-        self.update(speedups=speedups_apart(*timings, unlike=speed_differs(self.comparison.comparability)))
+        unlike = speed_differs(self.comparison.comparability)
+        self.update(speedups=speedups_apart(*timings, unlike=unlike, elsewhere=self._elsewhere()))
+
+    def _elsewhere(self) -> bool:
+        """Tell whether the sides ran on different nodes of a cluster."""
+        return any(each.name == "node" for each in self.comparison.comparability)
 
     def _note_untimed(self, why: str) -> None:
         """Say why there is no speed; times that were taken before are no ground for one."""

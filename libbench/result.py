@@ -22,7 +22,7 @@ SCHEMA_VERSION = 1
 SIDES = ("reference", "target")
 """What the two sides of a comparison are called, in the order in which they are always given."""
 Stage = Literal["instantiate", "compile", "evaluate", "measure"]
-Kind = Literal["exception", "signal", "timeout", "memory", "unavailable", "clock"]
+Kind = Literal["exception", "signal", "timeout", "memory", "unavailable", "clock", "lost"]
 Verdict = Literal["same", "different", "unjudged"]
 
 
@@ -33,7 +33,8 @@ class Failure:
     Attributes:
         stage: what the side was doing.
         kind: "exception" raised by it, "signal" that ended its process, "timeout", "memory" that ran out, a package or
-            compiler that is "unavailable" here, or a "clock" of the device that shows what cannot be a time.
+            compiler that is "unavailable" here, a "clock" of the device that shows what cannot be a time, or "lost": the
+            machine that it ran on, of which it says nothing.
         message: one line.
         traceback: the Python traceback, or the last lines that the process wrote; may be empty.
     """

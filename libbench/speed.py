@@ -18,6 +18,7 @@ LEAST_PAIRS = 6
 """Fewer pairs have no 95 % interval."""
 MOST_FURTHER = 1000
 """More processes than this are not proposed to anybody."""
+ELSEWHERE = "no interval and no verdict: the sides ran on different machines, which may be all of the difference"
 APART_ZONE = 0.30
 """The same for sides that were timed apart: what drifts between two times is worth 12 to 29 % in one case in ten."""
 
@@ -76,7 +77,11 @@ def _positive(timing: Timing) -> bool:
 
 
 def speedups_apart(
-    reference: Sequence[Mapping[str, Timing]], target: Sequence[Mapping[str, Timing]], unlike: str = ""
+    reference: Sequence[Mapping[str, Timing]],
+    target: Sequence[Mapping[str, Timing]],
+    unlike: str = "",
+    *,
+    elsewhere: bool = False,
 ) -> tuple[Speedup, ...]:
     """Compare two sides of which each was timed by itself: one speedup for each clock that all processes have.
 
@@ -88,12 +93,14 @@ def speedups_apart(
         reference: each process's timing by clock.
         target: likewise.
         unlike: in what the sides differ so that no verdict may be given; empty where they do not.
+        elsewhere: whether the sides ran on different machines, of which an interval would tell as much as of the sides.
     """
     if not reference or not target:
         return ()
     both = (*reference, *target)
     clocks = [c for c in reference[0] if all(c in process and _positive(process[c]) for process in both)]
-    return tuple(_apart(clock, reference, target, unlike) for clock in clocks)
+    found = [_apart(clock, reference, target, unlike) for clock in clocks]
+    return tuple(replace(each, low=None, high=None, note=ELSEWHERE) if elsewhere else each for each in found)
 
 
 def _apart(

@@ -59,6 +59,7 @@ def measurements(
     Raises:
         SideFailed: a side failed; its `side` is the job's position, None when it cannot be told.
     """
+    jobs = [replace(job, timed=True) for job in jobs]
     runner = runner_of(jobs[0])
     count = min(runner.processes, processes or runner.processes)
     share = replace(timer, budget=timer.budget / count)

@@ -42,7 +42,7 @@ class Progress:
     def watch(self, name: str, event: Event) -> None:
         """Show an event of the side `name`."""
         # Building both sides again is a part of timing them, and of no interest by itself.
-        doing = name if name.startswith("timing") else f"{name}: {event.stage}"
+        doing = name if name.startswith("timing") else f"{name}: {event.note or event.stage}"
         if self._bar is not None and self._task is not None:
             if self._shown != doing or event.total is None:
                 # An update cannot take a total away, nor set the clock of a finished task going again.
