@@ -1,0 +1,8 @@
+"""The same field, compiled by inductor."""
+
+from libbench.compilers.torch_compile import TorchCompile
+from libbench.config import LazyCall as L
+
+from .eager import data, evaluator, model
+
+compiler = L(TorchCompile)(backend="inductor")
