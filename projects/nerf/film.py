@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from libbench.evaluators.images import ImageQuality, psnr, ssim
+from libbench.evaluators.image_quality import ImageQuality
 from libbench.interfaces import Batch
 from libbench.optional import need
 
@@ -27,25 +27,23 @@ class Film(ImageQuality):
     white nothing), and `film.gif` shows both, view after view.
 
     Args:
-        pictures: the true picture of each view, `(height, width, 3)` from 0 to 1, read at its dataset index.
+        images: the true picture of each view, `(height, width, 3)` from 0 to 1, read at its dataset index.
     """
 
-    def __init__(self, pictures: Sequence[torch.Tensor]) -> None:
-        self.pictures = pictures
+    def __init__(self, images: Sequence[torch.Tensor]) -> None:
+        super().__init__(images, output="colour")
 
-    def process(self, batch: Batch, outputs: Rendering) -> Mapping[int, Any]:
+    def process(self, batch: Batch, outputs: Rendering) -> Mapping[int, Mapping[str, float]]:
         """Judge one view by all of its rays, and write its pictures."""
         (index,) = batch.indices
-        truth = self.pictures[index]
-        rendered = outputs.colour.float().reshape(truth.shape)
         if self.folder is not None:
-            depth = painted(outputs).reshape(truth.shape)
-            _write(rendered, self.folder / f"view_{index:02}.png")
-            _write(depth, self.folder / f"depth_{index:02}.png")
-        return {index: {"psnr": psnr(rendered, truth), "ssim": ssim(rendered, truth)}}
+            shape = self.images[index].shape
+            _write(outputs.colour.reshape(shape), self.folder / f"view_{index:02}.png")
+            _write(painted(outputs).reshape(shape), self.folder / f"depth_{index:02}.png")
+        return super().process(batch, outputs)
 
-    def evaluate(self, records: Mapping[int, Any]) -> Mapping[str, float]:
-        """Give the means over all views, and write the film of them."""
+    def evaluate(self, records: Mapping[int, Mapping[str, float]]) -> dict[str, float]:
+        """Give the means over all views, and write the film of them, now that they are all there."""
         if self.folder is not None:
             _write_film(self.folder, list(records))
         return super().evaluate(records)
@@ -66,7 +64,7 @@ def _image() -> Any:
 
 
 def _write(picture: torch.Tensor, file: Path) -> None:
-    steps = (picture.clamp(0, 1) * 255).round().to("cpu", torch.uint8)
+    steps = (picture.float().clamp(0, 1) * 255).round().to("cpu", torch.uint8)
     _image().fromarray(steps.numpy()).save(file)
 
 

@@ -9,4 +9,4 @@ from ..model import NeRF
 
 model = L(NeRF)(samples=(48, 24), widths=(32, 96), depths=(3, 5), weights="weights.safetensors")
 data = L(IndexedLoader)(dataset=L(Views)(kind="held"), batch_size=1, inputs=["origins", "directions"], collate=only)
-evaluator = L(Film)(pictures=L(pictures_of)(dataset=data.dataset))
+evaluator = L(Film)(images=L(pictures_of)(dataset=data.dataset))
