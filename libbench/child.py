@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,10 +26,14 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 PRELOAD = ["torch", "numpy", "numpy.random", "libbench.serve", "libbench.config.overriding"]
 _PR_SET_PDEATHSIG = 1
 _LONGEST_WAIT = 1e6
 """More seconds than the system call takes are no number to it."""
+_LOOK = 0.2
+"""Seconds between two looks at a child's memory."""
 _SAFE_PATH = "PYTHONSAFEPATH"
 _starting = threading.Lock()
 
@@ -71,15 +76,25 @@ class ChildLate(Exception):
     """The child gave no answer in time."""
 
 
+class ChildTooLarge(Exception):
+    """The child and what it started take more memory than they may; `used` and `most` are in bytes."""
+
+    def __init__(self, used: int, most: int) -> None:
+        super().__init__(used, most)
+        self.used = used
+        self.most = most
+
+
 class Child:
     """Runs `main(channel)` in a process that leads a session of its own.
 
     Args:
         main: a function of a module; it gets the child's end of the channel.
         log: what the child and its own children write to standard output and error goes there.
+        memory: bytes that they may take together, looked at while a message is awaited; None: no limit.
     """
 
-    def __init__(self, main: Callable[[Channel], None], log: Path) -> None:
+    def __init__(self, main: Callable[[Channel], None], log: Path, memory: int | None = None) -> None:
         context = multiprocessing.get_context("forkserver")
         here, there = context.Pipe()
         process = context.Process(target=_enter, args=(main, there, str(log), dict(os.environ)), name="libbench")
@@ -88,6 +103,7 @@ class Child:
             process.start()
         there.close()
         self._process = process
+        self._memory, self._looked = memory, 0.0
         self._channel = Channel(here)
         # At interpreter exit multiprocessing waits for its children; one that nobody closed must be gone by then.
         self._finalizer = Finalize(self, _kill_group, args=(process.pid,), exitpriority=100)
@@ -114,11 +130,19 @@ class Child:
         Raises:
             ChildDied: it ended first.
             ChildLate: nothing came in time.
+            ChildTooLarge: it takes too much memory.
         """
         connection = self._channel.connection
-        ready = wait([connection, self._process.sentinel], min(max(0.0, seconds), _LONGEST_WAIT))
-        if not ready:
-            raise ChildLate
+        end = time.monotonic() + min(max(0.0, seconds), _LONGEST_WAIT)
+        while True:
+            left = max(0.0, end - time.monotonic())
+            step = left if self._memory is None else min(left, _LOOK)
+            ready = wait([connection, self._process.sentinel], step)
+            self._look()
+            if ready:
+                break
+            if step == left:
+                raise ChildLate
         # A dead child's last words are read first; a grandchild may hold the pipe open after it.
         if connection in ready or connection.poll():
             with contextlib.suppress(EOFError, ConnectionError):
@@ -140,9 +164,31 @@ class Child:
         self._process.join()
         self._process.close()
 
+    def _look(self) -> None:
+        """See from time to time whether the limit of memory is kept."""
+        now = time.monotonic()
+        if self._memory is None or now - self._looked < _LOOK:
+            return
+        self._looked = now
+        used = memory_of(self.pid)
+        if used > self._memory:
+            raise ChildTooLarge(used, self._memory)
+
     def _exit_code(self) -> int:
         self._process.join(5.0)
         return -signal.SIGKILL if self._process.exitcode is None else self._process.exitcode
+
+
+def memory_of(pid: int) -> int:
+    """Give the bytes that a process and all that it started hold, without what lies in files; 0 where it is gone."""
+    total = 0
+    with contextlib.suppress(psutil.Error):
+        first = psutil.Process(pid)
+        for each in (first, *first.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                found = each.memory_info()
+                total += found.rss - found.shared
+    return total
 
 
 def _enter(main: Callable[[Channel], None], connection: Connection, log: str, environment: dict[str, str]) -> None:

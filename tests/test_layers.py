@@ -20,7 +20,7 @@ FLOORS = (
     "interfaces job result measured judge methods noise pick",
     "worker side timed reruns pool parts measure occupied speed compare plainfiles data child serve state truth "
     "environment",
-    "diff sweep pair plan checks comparability matching saved snapshots timing remarks trusted truths",
+    "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )

@@ -82,10 +82,12 @@ def test_this_command_is_understood_and_names_files_that_are_there(line):
         files = [parsed.config] if "config" in parsed else [parsed.ref, parsed.tgt]
     elif command == "compare":
         files = [parsed.reference, parsed.target]
+    elif command == "sweep":
+        files = [parsed.list or parsed.ref]
     else:
         files = [parsed.config] if "config" in parsed else [parsed.ref, *(parsed.tgt or [])]
     there = [*FILES, *re.findall(r"--save (\S+)", README)]
-    assert [file for file in files if file not in there and not (ROOT / file).is_file()] == []
+    assert [file for file in files if str(file) not in there and not (ROOT / file).is_file()] == []
 
 
 def test_the_tables_name_every_flag_and_no_other():

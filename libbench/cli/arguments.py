@@ -19,6 +19,7 @@ def parser_of() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=libbench.__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_diff(commands.add_parser("diff", help="compare two configs", description=_DIFF, epilog=_EXIT_CODES))
+    _add_sweep(commands.add_parser("sweep", help="compare a list of pairs", description=_SWEEP, epilog=_EXIT_CODES))
     _add_run(commands.add_parser("run", help="run one config", description="Metrics and speed of one config."))
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
@@ -50,6 +51,10 @@ _COMPARE = (
     "Compare two files of tensors: .safetensors, .npz, .npy, or .pt with weights only. Exit code: 0 same, 1 different, "
     "2 it could not be judged (a file cannot be read, nothing was compared)."
 )
+_SWEEP = (
+    "Compare many pairs, each a row: those of the flags and their sweeps, or those of a list. Rows are kept as they "
+    "are done, and a list that was interrupted is gone on with."
+)
 _EXIT_CODES = (
     "Exit code: 0 same; 1 the target failed, or an output or a metric differs; 2 it could not be judged (the "
     "reference failed or is stochastic, a config or flag is wrong, nothing was compared); 130 interrupted."
@@ -60,7 +65,31 @@ _OR_SAVED = "or the folder of a saved one"
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--ref", required=True, metavar="FILE", help=f"config of the side that is trusted, {_OR_SAVED}")
+    _add_sides(parser, required=True)
+    _add_judging(parser)
+    _add_common(parser)
+    _add_keeping(parser)
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    _add_sides(parser, required=False)
+    parser.add_argument(
+        "--list",
+        type=Path,
+        metavar="FILE",
+        help="a pair a line: REFERENCE TARGET [KEY=VALUE ...], ref.KEY for one side",
+    )
+    parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="the rows, as JSON lines; gone on with")
+    parser.add_argument("--retry", action="store_true", help="run rows again in which a side failed")
+    parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="rows at a time")
+    _add_judging(parser)
+    _add_common(parser)
+
+
+def _add_sides(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--ref", required=required, metavar="FILE", help=f"config of the side that is trusted, {_OR_SAVED}"
+    )
     parser.add_argument(
         "--tgt",
         nargs="+",
@@ -70,6 +99,9 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     )
     for flag, whose in (("--ref-set", "the reference"), ("--tgt-set", "every target"), ("--set", "all sides")):
         _add_overrides(parser, flag, whose=whose)
+
+
+def _add_judging(parser: argparse.ArgumentParser) -> None:
     _add_tolerances(parser)
     parser.add_argument(
         "--truth", choices=("float64",), help="judge floating outputs by a float64 copy of the reference"
@@ -83,7 +115,6 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--spill", type=_size, default=4 * 2**30, metavar="SIZE", help="reference outputs kept on disk (4GB)"
     )
-    _add_common(parser)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -91,6 +122,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
     _add_overrides(parser, "--set", "--tgt-set", whose="the config, too")
     _add_common(parser)
+    _add_keeping(parser)
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -176,10 +208,14 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")
     parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage of a side")
+    parser.add_argument("--memory", type=_size, metavar="SIZE", help="limit of what a side's process may take")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
+
+
+def _add_keeping(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, as it comes")
     parser.add_argument("--save", type=Path, metavar="DIR", help="keep outputs, results and configs in an empty folder")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
-    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
 
 
 def _count(text: str) -> int:

@@ -74,6 +74,10 @@ def _command(arguments: argparse.Namespace) -> int:
         from libbench.cli import diff
 
         return diff.main(arguments)
+    if arguments.command == "sweep":
+        from libbench.cli import sweep
+
+        return sweep.main(arguments)
     from libbench.cli import run
 
     return run.main(arguments)

@@ -24,7 +24,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         speed=not arguments.no_speed,
         min_speedup=getattr(arguments, "min_speedup", None),
         spill=getattr(arguments, "spill", Plan.spill),
-        save=arguments.save,
+        save=getattr(arguments, "save", None),
         truth=getattr(arguments, "truth", None),
         seeds=getattr(arguments, "seeds", Plan.seeds),
     )
@@ -32,12 +32,13 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 
 def jobs_flags(arguments: argparse.Namespace) -> list[str]:
     """Give the flags that are overrides of every side by another name."""
-    return [] if arguments.timeout is None else [f"runner.timeout={arguments.timeout:g}"]
+    timeout = [] if arguments.timeout is None else [f"runner.timeout={arguments.timeout:g}"]
+    return timeout if arguments.memory is None else [*timeout, f"runner.memory={arguments.memory}"]
 
 
 def with_traceback(text: str, arguments: argparse.Namespace, *results: Result) -> str:
     """Add to a report the tracebacks of failed sides, where they are asked for and the report has none."""
-    if not arguments.traceback or arguments.verbose:
+    if not arguments.traceback or getattr(arguments, "verbose", False):
         return text
     traces = [printable(result.failure.traceback).rstrip() for result in results if result.failure]
     return "\n\n".join([text, *(trace for trace in traces if trace)])

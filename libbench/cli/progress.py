@@ -16,9 +16,14 @@ _UNITS = {"evaluate": "batches", "measure": "pairs"}
 
 
 class Progress:
-    """Shows which side does what, and how far it has come."""
+    """Shows which side does what, and how far it has come.
 
-    def __init__(self) -> None:
+    Args:
+        lines: whether stages are told where there is no terminal for a bar.
+    """
+
+    def __init__(self, *, lines: bool = True) -> None:
+        self._lines = lines
         self._shown: str | None = None
         self._bar = _bar() if sys.stderr is not None and sys.stderr.isatty() else None
         self._task = self._bar.add_task("loading", total=None, unit="") if self._bar else None
@@ -43,7 +48,7 @@ class Progress:
                 # An update cannot take a total away, nor set the clock of a finished task going again.
                 self._bar.reset(self._task, total=event.total, description=doing)
             self._bar.update(self._task, completed=event.done, total=event.total, unit=_UNITS.get(event.stage, ""))
-        elif self._shown != doing:
+        elif self._lines and self._shown != doing:
             tell(doing)
         self._shown = doing
 

@@ -6,6 +6,7 @@ from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
 from libbench.measured import Speedup, SpeedVerdict
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
 from libbench.result import SIDES, Check, Comparison, Failure, Result
+from libbench.rows import BROKEN
 from libbench.truths import but_for_values
 
 Piece = tuple[str, Tone]
@@ -51,6 +52,9 @@ def told(comparison: Comparison) -> list[Piece]:
     """Say what came of the outputs and metrics at one seed, or why nothing did."""
     reference, target = comparison.reference.failure, comparison.target.failure
     found = findings(comparison)
+    broken = check(comparison, BROKEN)
+    if broken is not None:
+        return [(f"CANNOT BE JUDGED: {cut(broken.found, LONGEST)}", "warn")]
     if reference is not None:
         return [_failed("REFERENCE FAILED", reference), *_so_far(found)]
     stochastic = check(comparison, "reference repeats")

@@ -30,8 +30,8 @@ _OWN_COLUMNS = (
     Column("first call", right=True, drop=1),
 )
 _LONGEST_NAME = 40
-_ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "same")
-_TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "same": "good"}
+ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "same")
+TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "same": "good"}
 
 
 def write_many(page: Page, comparisons: Sequence[Comparison]) -> None:
@@ -51,7 +51,7 @@ def _write_group(page: Page, comparisons: Sequence[Comparison]) -> None:
     page.gap()
     counts = Counter(verdict_word(comparison) for comparison in comparisons)
     summary: list[tuple[str, Tone]] = [
-        (f"{counts[word]:,} {word.lower()}", _TONES.get(word, "warn")) for word in reversed(_ORDER) if counts[word]
+        (f"{counts[word]:,} {word.lower()}", TONES.get(word, "warn")) for word in reversed(ORDER) if counts[word]
     ]
     page.pieces([*summary, *_fastest(comparisons)])
 
@@ -95,7 +95,7 @@ def verdict_word(comparison: Comparison) -> str:
 
 
 def _severity(comparison: Comparison) -> tuple[int, str]:
-    return _ORDER.index(verdict_word(comparison)), side_name(comparison.target.job)
+    return ORDER.index(verdict_word(comparison)), side_name(comparison.target.job)
 
 
 def _row(comparison: Comparison) -> list[Cell]:
@@ -103,14 +103,14 @@ def _row(comparison: Comparison) -> list[Cell]:
     first = seconds(first_call(comparison.target.preparation))
     return [
         _names(comparison.target.job),
-        (word, _TONES.get(word, "warn")),
-        _finding(comparison, word),
-        _speed(comparison),
+        (word, TONES.get(word, "warn")),
+        finding(comparison, word),
+        speed_cell(comparison),
         first,
     ]
 
 
-def _speed(comparison: Comparison) -> Cell:
+def speed_cell(comparison: Comparison) -> Cell:
     speedup = wall(comparison)
     if speedup is None:
         return "-"
@@ -119,7 +119,7 @@ def _speed(comparison: Comparison) -> Cell:
     return f"{value}x {interval} {speedup.verdict}", SPEED_TONES[speedup.verdict]
 
 
-def _finding(comparison: Comparison, word: str) -> str:
+def finding(comparison: Comparison, word: str) -> str:
     """Say in few words what stands behind the verdict, which has its own column."""
     if word in ("interrupted", "not judged", "FAILED"):
         text = next((text for text, tone in pieces(comparison) if tone in ("bad", "warn")), "")

@@ -105,6 +105,10 @@ class Page:
         for row in cells:
             self._row([columns[i] for i in kept], widths, [row[i] for i in kept])
 
+    def row(self, columns: Sequence[Column], widths: Sequence[int], cells: Sequence[Cell]) -> None:
+        """Write one row of a table whose widths are known, so that it stands below rows that are printed already."""
+        self._row(columns, widths, [_cell(cell) for cell in cells])
+
     def text(self) -> str:
         """Give all lines, without a line break after the last."""
         lines = self._lines if self._lines and self._lines[-1].plain else self._lines[:-1]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from libbench.child import Child, ChildDied, ChildLate
+from libbench.child import Child, ChildDied, ChildLate, ChildTooLarge
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Session, Watch
 from libbench.job import Job
@@ -33,15 +33,22 @@ class Process:
         timeout: seconds that a stage of a side may take, above 0; then the child and all that it started are killed.
         threads: torch's threads; None for all usable cores but one.
         processes: fresh processes for a timing, at least 1.
+        memory: bytes that the child and all that it started may take together, above 0; then they are killed. What
+            torch takes by itself, some 300 MB, is counted in. None sets no limit.
     """
 
-    def __init__(self, timeout: float = 600.0, threads: int | None = None, processes: int = 5) -> None:
+    def __init__(
+        self, timeout: float = 600.0, threads: int | None = None, processes: int = 5, memory: int | None = None
+    ) -> None:
         if not timeout > 0:
             raise ValueError(f"timeout must be above 0 seconds, got {timeout}")
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, got {threads}")
         if processes < 1:
             raise ValueError(f"processes must be at least 1, got {processes}")
+        if memory is not None and not memory > 0:
+            raise ValueError(f"memory must be above 0 bytes, got {memory}")
+        self.memory = memory
         self.timeout = timeout
         self.threads = threads
         self.processes = processes
@@ -61,7 +68,7 @@ class _ProcessSession:
         self._at = Event(0, "instantiate")
         self._idle = True
         self._kills = _oom_kills()
-        self._child = Child(serve, self._log)
+        self._child = Child(serve, self._log, runner.memory)
         self._opening = {"do": "open", "jobs": tickets, "folder": str(folder), "threads": runner.threads}
 
     def environment(self) -> Mapping[str, Any]:
@@ -109,6 +116,10 @@ class _ProcessSession:
                 self._watch(event)
         except ChildLate:
             raise self._failed("timeout", f"no end after {self._timeout:g} s") from None
+        except ChildTooLarge as large:
+            raise self._failed(
+                "memory", f"its process took {_mega(large.used)}, more than {_mega(large.most)}"
+            ) from None
         except ChildDied as death:
             raise self._death(death.code) from None
         except (ValueError, TypeError) as error:
@@ -149,6 +160,10 @@ class _ProcessSession:
         except OSError:
             return ""
         return "\n".join(line[:_LONGEST_LINE] for line in lines[-_LAST_LINES:])
+
+
+def _mega(size: int) -> str:
+    return f"{size / 2**20:,.0f} MB"
 
 
 def _oom_kills() -> int:

@@ -1,0 +1,134 @@
+"""From flags, or a list of them, to the pairs that are to be compared."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from libbench.cli.plans import jobs_flags
+from libbench.config import expand
+from libbench.diff import load_side
+from libbench.errors import LibbenchError
+from libbench.job import Job
+from libbench.rows import Row
+from libbench.saved import AnySide
+from libbench.sweep import Group
+
+_SIDES = ("ref", "tgt")
+
+
+Load = Callable[[str, tuple[str, ...]], AnySide]
+
+
+def groups_of(arguments: argparse.Namespace) -> list[Group]:
+    """Load every reference of the sweep, or the one there is, with all of its targets."""
+    return _groups(arguments, _loader(arguments))
+
+
+def _loader(arguments: argparse.Namespace) -> Load:
+    """Give what loads a side, the same one only once."""
+    return functools.cache(functools.partial(_load, limits=frozenset(jobs_flags(arguments)), seed=arguments.seed))
+
+
+def _groups(arguments: argparse.Namespace, load: Load) -> list[Group]:
+    if arguments.tgt is None and Path(arguments.ref).is_dir():
+        raise LibbenchError(f"--tgt is needed: {arguments.ref} is a saved side, which no --tgt-set can change")
+    both = [*arguments.set, *jobs_flags(arguments)]
+    end = len(both) + len(arguments.ref_set)
+    sides: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
+    overrides = [*both, *arguments.ref_set, *arguments.tgt_set]
+    whose = [""] * len(both) + ["ref"] * len(arguments.ref_set) + ["tgt"] * len(arguments.tgt_set)
+    for line in expand(overrides, arguments.zip, arguments.exclude, whose):
+        targets = sides.setdefault(line[:end], [])
+        targets += [(file, line[: len(both)] + line[end:]) for file in arguments.tgt or [arguments.ref]]
+    return [_told_apart(load(arguments.ref, line), [load(*each) for each in own]) for line, own in sides.items()]
+
+
+def _load(path: str, line: tuple[str, ...], limits: frozenset[str], seed: int | None) -> AnySide:
+    """Load a side; limits are for those that run, and a side that was saved runs no more."""
+    if Path(path).is_dir():
+        line = tuple(each for each in line if each not in limits)
+    return load_side(path, line, seed)
+
+
+def _told_apart(reference: AnySide, targets: Sequence[AnySide]) -> Group:
+    """Give each target a name that no other side has, so that progress and report can be read."""
+    taken, named = {reference.name}, []
+    for number, target in enumerate(targets, start=1):
+        suffix = f" (target{f' {number}' if number > 1 else ''})" if target.name in taken else ""
+        named.append(replace(target, name=target.name + suffix))
+        taken.add(target.name + suffix)
+    return reference, named
+
+
+def rows_of(arguments: argparse.Namespace) -> list[Row]:
+    """Load the pairs of the flags, or of every line of the list that they name, and name each by what is its own."""
+    if arguments.list is None:
+        if arguments.ref is None:
+            raise LibbenchError("nothing to compare: give --ref and --tgt, or a --list of pairs")
+        groups = groups_of(arguments)
+    else:
+        if arguments.ref is not None or arguments.tgt is not None:
+            raise LibbenchError("--list names the sides itself; leave --ref and --tgt out")
+        groups = _listed(arguments)
+    pairs = [(reference, target) for reference, targets in groups for target in targets]
+    return [Row(*pair, name) for pair, name in zip(pairs, _names(pairs), strict=True)]
+
+
+def _listed(arguments: argparse.Namespace) -> list[Group]:
+    load, groups = _loader(arguments), []
+    for where, line in _lines(arguments):
+        try:
+            groups += _groups(line, load)
+        except (LibbenchError, OSError) as error:
+            raise LibbenchError(f"{where}: {error}") from error
+    return groups
+
+
+def _lines(arguments: argparse.Namespace) -> Iterator[tuple[str, argparse.Namespace]]:
+    """Give the place of each line of a list and the flags that it stands for: two sides, and overrides of them."""
+    file: Path = arguments.list
+    for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        where = f"{file}:{number}"
+        try:
+            words = shlex.split(text, comments=True)
+        except ValueError as error:
+            raise LibbenchError(f"{where}: {error}: {text!r}") from None
+        if not words:
+            continue
+        overrides = [word for word in words if "=" in word or word.startswith("~")]
+        sides = [word for word in words if word not in overrides]
+        if len(sides) != 2:
+            raise LibbenchError(
+                f"{where}: wanted REFERENCE TARGET [KEY=VALUE ...], got {len(sides)} paths in {text.strip()!r}"
+            )
+        line = argparse.Namespace(**vars(arguments))
+        # A list is read where it lies, wherever it is asked for.
+        line.ref, line.tgt = str(file.parent / sides[0]), [str(file.parent / sides[1])]
+        line.set, line.ref_set, line.tgt_set = list(line.set), list(line.ref_set), list(line.tgt_set)
+        lists = {"": line.set, "ref": line.ref_set, "tgt": line.tgt_set}
+        for word in overrides:
+            head, _, rest = word.partition(".")
+            lists[head if head in _SIDES else ""].append(rest if head in _SIDES else word)
+        yield where, line
+
+
+def _names(pairs: Sequence[tuple[AnySide, AnySide]]) -> list[str]:
+    """Give each pair the words that are not those of all: file names, and overrides as they are written."""
+    made = [(_made_of(reference), _made_of(target)) for reference, target in pairs]
+    ours, theirs = (set.intersection(*map(set, column)) if column else set() for column in zip(*made, strict=True))
+    names = []
+    for (reference, target), (_, side) in zip(made, pairs, strict=True):
+        own = [f"ref.{word}" for word in reference if word not in ours and word not in target]
+        names.append(" ".join([*own, *(word for word in target if word not in theirs)]) or side.name)
+    return names
+
+
+def _made_of(side: AnySide) -> list[str]:
+    if not isinstance(side, Job) or side.file is None:
+        return [side.name]
+    return [Path(side.file).stem, *side.overrides]

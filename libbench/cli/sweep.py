@@ -1,0 +1,85 @@
+"""`libbench sweep`."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+
+from libbench.cli.output import put, style_of, tell
+from libbench.cli.pairs import rows_of
+from libbench.cli.plans import plan_of, with_traceback
+from libbench.cli.progress import Progress
+from libbench.interfaces import Event
+from libbench.plan import Plan
+from libbench.report.json import from_json, to_json
+from libbench.report.rows import Outcome, RowTable, render_summary
+from libbench.report.words import plural
+from libbench.rowfile import RowFile
+from libbench.rows import Row, check_rows, is_broken, is_settled, key_of, run_rows
+
+Keyed = dict[str, Row]
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the rows that are not done, print each, and give the largest exit code of all."""
+    plan = plan_of(arguments)
+    listed = rows_of(arguments)
+    rows: Keyed = {}
+    for row in listed:
+        rows.setdefault(key_of(row, plan), row)
+    with RowFile(arguments.to) as file:
+        outcomes = _known(file, rows, retry=arguments.retry)
+        left = {key: row for key, row in rows.items() if key not in outcomes}
+        check_rows(list(left.values()), plan, arguments.jobs)
+        _tell_begin(arguments, len(listed), rows, len(outcomes), len(file.rows.keys() - rows.keys()))
+        _run(arguments, plan, left, outcomes, file, rows)
+    put("")
+    put(render_summary([outcomes[key] for key in rows], **style_of()))
+    return max(outcome.exit_code for outcome in outcomes.values())
+
+
+def _known(file: RowFile, rows: Keyed, *, retry: bool) -> dict[str, Outcome]:
+    """Give what came of the rows that need not be run again."""
+    found = {}
+    for key in rows.keys() & file.rows.keys():
+        comparison = from_json(file.read(key))
+        if is_settled(comparison) if retry else not is_broken(comparison):
+            found[key] = Outcome.of(comparison)
+    return found
+
+
+def _tell_begin(arguments: argparse.Namespace, listed: int, rows: Keyed, known: int, others: int) -> None:
+    if listed > len(rows):
+        tell(f"{plural(listed - len(rows), 'row')} of the list asked what another asks, and are left out")
+    if others:
+        tell(f"{arguments.to} has {plural(others, 'row')} that are not of this list")
+    if known:
+        tell(f"{known:,} of {plural(len(rows), 'row')} were done before")
+
+
+def _run(
+    arguments: argparse.Namespace,
+    plan: Plan,
+    left: Keyed,
+    outcomes: dict[str, Outcome],
+    file: RowFile,
+    rows: Keyed,
+) -> None:
+    """Run what is left; each row is on disk before it is printed."""
+    keys, pairs = list(left), list(left.values())
+    names = [row.name for row in rows.values()]
+    table = RowTable(names, speed=plan.speed, **style_of())
+    with Progress(lines=False) as progress:
+
+        def watch(name: str, event: Event) -> None:
+            progress.watch(f"{len(outcomes):,} of {len(rows):,} rows; {name}", event)
+
+        if left:
+            progress.print(table.head())
+        with closing(run_rows(pairs, plan, watch=watch, jobs=arguments.jobs)) as done:
+            for number, comparison in done:
+                key, row = keys[number], pairs[number]
+                file.add(key, {"row": row.name, **to_json(comparison)})
+                outcomes[key] = Outcome.of(comparison)
+                text = table.line(len(outcomes), row.name, comparison)
+                progress.print(with_traceback(text, arguments, comparison.reference, comparison.target))
