@@ -78,9 +78,10 @@ def _write_film(folder: Path, indices: Sequence[int]) -> None:
 
 
 def _beside(left: Path, right: Path) -> Any:
-    """Give two pictures of the same height as one."""
+    """Give two pictures of the same height as one, in the colours of a GIF."""
     with _image().open(left) as first, _image().open(right) as second:
         both = _image().new("RGB", (first.width + second.width, first.height))
         both.paste(first, (0, 0))
         both.paste(second, (first.width, 0))
-        return both
+    # The best 256 colours for both halves; what Pillow chooses by default spots the balls.
+    return both.quantize(method=_image().Quantize.FASTOCTREE)

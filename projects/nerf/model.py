@@ -21,7 +21,8 @@ class Rendering:
 
     Attributes:
         colour: `(n, 3)`, from 0 to 1, on a white background.
-        depth: `(n,)`, mean distance of what is seen, from the ray's origin; 0 where nothing is.
+        depth: `(n,)`, mean distance of what is seen, from the ray's origin; the background is taken to begin where the
+            ray leaves the box.
         opacity: `(n,)`, from 0 where nothing is seen but the background, to 1.
     """
 
@@ -134,5 +135,5 @@ class NeRF(nn.Module):
         weights = absorbed(densities, edges)
         opacity = weights.sum(dim=1)
         colour = (weights[..., None] * colours).sum(dim=1) + (1 - opacity)[:, None]
-        depth = (weights * middles).sum(dim=1) / opacity.clamp(min=1e-3)
+        depth = (weights * middles).sum(dim=1) + (1 - opacity) * edges[:, -1]
         return Rendering(colour, depth, opacity), weights

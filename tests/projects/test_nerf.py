@@ -141,7 +141,8 @@ def test_a_ball_is_seen_at_its_distance_and_all_else_is_white(config):
     green, white = [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]
     torch.testing.assert_close(seen.colour, torch.tensor([green, white, green, white]), atol=1e-4, rtol=0)
     torch.testing.assert_close(seen.opacity, torch.tensor([1.0, 0, 1, 0]), atol=1e-4, rtol=0)
-    torch.testing.assert_close(seen.depth, torch.tensor([2.7, 0, 3 - 0.08**0.5, 0]), atol=0.02, rtol=0)
+    leaves = 1.15 / 0.3  # the second ray, which goes by the ball; the last one never enters the box
+    torch.testing.assert_close(seen.depth[:3], torch.tensor([2.7, leaves, 3 - 0.08**0.5]), atol=0.02, rtol=0)
 
 
 def test_every_ray_is_rendered_by_itself(config, view):
@@ -210,7 +211,7 @@ def test_without_a_folder_nothing_is_written(config, view, tmp_path, monkeypatch
 
 
 def test_held_views_are_rendered_as_well_as_the_readme_says(config):
-    config.data.dataset.count = None
+    config.data.dataset.count, config.data.dataset.stride = None, 3
     model, loader, film = (instantiate(each) for each in (config.model, config.data, config.evaluator))
 
     with torch.inference_mode():
@@ -219,7 +220,7 @@ def test_held_views_are_rendered_as_well_as_the_readme_says(config):
 
     readme = re.search(r"PSNR of ([\d.]+) dB", (PROJECT / "README.md").read_text())[1]
     assert len(records) == 16
-    assert metrics["psnr"] == pytest.approx(float(readme), abs=0.5)  # of every fifth pixel, as against all
+    assert metrics["psnr"] == pytest.approx(float(readme), abs=0.5)  # of a ninth of the pixels, as against all
     assert metrics["psnr"] > 27
 
 

@@ -1,5 +1,5 @@
-"""The same field, asked at half as many points of each ray."""
+"""The same field, asked at two thirds as many points of each ray."""
 
 from .eager import data, evaluator, model
 
-model.samples = (24, 12)
+model.samples = (32, 16)
