@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +27,16 @@ class Batch:
             anything else as `model(inputs)`.
         number: position in the epoch, from 0.
         epoch: from 0.
+        source: where data come from several loaders, the name of this batch's.
+        own: the batch as that loader gave it, with indices of its own dataset.
     """
 
     indices: tuple[int, ...]
     inputs: Any
     number: int
     epoch: int = 0
+    source: str = ""
+    own: Batch | None = None
 
 
 def feed(call: Callable[..., Any], inputs: Any) -> Any:
@@ -141,11 +145,18 @@ class Workload(Protocol):
 class Evaluator(ABC):
     """Metrics from indices and raw outputs.
 
+    No call counter is needed: the first batch is the one with `batch.number == 0`, and `evaluate` is called when the
+    last one has come.
+
     Attributes:
         tolerances: by glob of metric name, the absolute difference that is allowed where the config sets none.
+        folder: where files may be written, such as pictures; set before the first `process`. They are kept with the
+            side when it is saved. None where nothing is run: while a side is timed, and when saved records are
+            judged again.
     """
 
     tolerances: ClassVar[Mapping[str, float]] = {}
+    folder: Path | None = None
 
     @abstractmethod
     def process(self, batch: Batch, outputs: Any) -> Mapping[int, Any]:
@@ -153,10 +164,12 @@ class Evaluator(ABC):
 
         Args:
             batch: what was fed; `batch.indices` are the dataset indices, `batch.inputs` what the data gave.
-            outputs: exactly what the model returned: same object, same device, nothing sliced.
+            outputs: exactly what the model returned: same object, same device, nothing sliced. Its tensors must
+                not be changed in place.
 
         Returns:
-            By dataset index: numbers, strings, small containers of them.
+            By dataset index: numbers, strings, None, small tensors or arrays, and lists, tuples and dicts of them. Of
+            a sample that comes again, as padding makes it, the first record is kept.
         """
 
     @abstractmethod
@@ -168,6 +181,17 @@ class Evaluator(ABC):
     ) -> tuple[MetricReport, ...]:
         """Judge the target's metrics by the reference's; by default, number by number."""
         return judge_metrics(reference, target, tolerance, self.tolerances)
+
+    def compare_records(self, reference: Mapping[int, Any], target: Mapping[int, Any]) -> Iterable[str]:
+        """Say what the two sides' records tell beside their metrics, sample by sample, such as a paired test.
+
+        Args:
+            reference, target: of the same samples, in index order; at least one.
+
+        Returns:
+            A sentence each, for the report; they change no verdict. By default there are none.
+        """
+        return ()
 
 
 @dataclass(frozen=True)

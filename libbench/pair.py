@@ -12,11 +12,11 @@ from typing import Any
 
 from libbench.checks import checks
 from libbench.comparability import changes_between, comparability, speed_differs
-from libbench.findings import MetricReport, Rerun
-from libbench.interfaces import Evaluator, Event, Session
+from libbench.findings import Rerun
+from libbench.interfaces import Event, Session
 from libbench.job import Job
-from libbench.judge import judge_metrics
 from libbench.matching import Matcher
+from libbench.metrics import judged
 from libbench.noise import bands, notes, within_noise
 from libbench.plan import Plan
 from libbench.remarks import timing_remarks
@@ -89,9 +89,11 @@ class Pair:
             self.update(target=result, outputs=outputs, inputs=matcher.inputs(), truth=truth_of(truth, matcher.truth()))
         if not self.comparison.target.failure:
             self.update(outputs=within_noise(matcher.final_report(), noise))
-        metrics = _metrics(self._jobs, self.comparison, self._tolerance)
+        results = self.comparison.reference, self.comparison.target
+        folders = trusted.outputs.folder, target.outputs if isinstance(target, SavedSide) else folder
+        metrics, said = judged(self._jobs, results, folders, self._tolerance)
         unlike = comparability(self.comparison, matcher.unlike())
-        self.update(metrics=metrics, comparability=unlike, notes=(*matcher.notes(), *_notes(self.comparison)))
+        self.update(metrics=metrics, comparability=unlike, notes=(*matcher.notes(), *_notes(self.comparison), *said))
 
     def _matcher(self, trusted: Trusted, folder: Path) -> Matcher:
         target, sides = self._jobs[1], (trusted.outputs, folder, self._tolerance)
@@ -224,38 +226,14 @@ def _first(trusted: Trusted) -> str | None:
     return fingerprint(dict(load_snapshot(first_outputs(trusted.outputs.folder, 0), 0).leaves))
 
 
-def _metrics(sides: Sequence[AnySide], comparison: Comparison, tolerance: Tolerance) -> tuple[MetricReport, ...]:
-    """Let the reference's evaluator judge both sides' metrics; nothing is judged when a side has none.
-
-    That of a saved reference is not built: the target's judges in its place, or what it was known to allow.
-    """
-    ours, theirs = comparison.reference.metrics, comparison.target.metrics
-    if ours is None or theirs is None:
-        return ()
-    judge = next((side for side in sides if isinstance(side, Job)), None)
-    if judge is None:
-        allowed = sides[0].allowed if isinstance(sides[0], SavedSide) else {}
-        return judge_metrics(ours, theirs, tolerance, allowed)
-    try:
-        evaluator: Evaluator = judge.build("evaluator")["evaluator"]
-        return tuple(evaluator.compare(ours, theirs, tolerance))
-    except Exception as error:
-        # It is the user's code; what else was found stands.
-        why = f"compare failed: {type(error).__name__}: {error}"
-        return tuple(
-            MetricReport(
-                name=name, reference=ours.get(name), target=theirs.get(name), difference=None,
-                allowed=0.0, verdict="unjudged", note=why,
-            )
-            for name in {**ours, **theirs}
-        )  # fmt: skip
-
-
 def _notes(comparison: Comparison) -> Iterator[str]:
     """Say what a reader should know before trusting a figure."""
     for name, result in (("reference", comparison.reference), ("target", comparison.target)):
         if result.evaluation and result.evaluation.missing:
             yield f"the {name}'s evaluator gave no record for {result.evaluation.missing:,} samples"
+        if result.evaluation and result.evaluation.disputed:
+            again = f"{result.evaluation.disputed:,} samples that came again"
+            yield f"the {name}'s evaluator gave other records for {again}; the first ones count"
         if result.preparation and result.preparation.mutated:
             yield f"the {name} changes its inputs in place: {', '.join(result.preparation.mutated)}"
         if result.evaluation and result.evaluation.changed:

@@ -147,6 +147,8 @@ class Evaluation:
         changed: parameters and buffers that the calls of the evaluation have changed, as BatchNorm in train mode does.
         peak: largest memory in a call of the model, in bytes above what was there before the first, by kind of memory.
         facts: what the compiler had done when all batches were run; None for one that changes nothing.
+        disputed: samples that came more than once and got another record then; the first one counts.
+        allowed: by glob of metric name, the difference that the evaluator allows.
     """
 
     metrics: Mapping[str, float] | None
@@ -154,6 +156,8 @@ class Evaluation:
     missing: int = 0
     changed: tuple[str, ...] = ()
     facts: CompileFacts | None = None
+    disputed: int = 0
+    allowed: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

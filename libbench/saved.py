@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import libbench
-from libbench.config import Call, freeze, named
-from libbench.errors import ConfigError, LibbenchError
+from libbench.errors import LibbenchError
 from libbench.job import Job
 from libbench.records import check_document, decode, encode, write_json
 from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Failure, JobRecord, Output, Result
@@ -46,7 +45,6 @@ class SavedSide:
         batches: in the order in which they were run.
         spill: bytes of outputs that were kept at most.
         tolerance, timer: what its config asks for; None where it does not.
-        allowed: by glob of metric name, the difference that its evaluator allows.
         complete: False when it was interrupted while it was timed.
         timing_failure: how it failed while it was timed.
     """
@@ -58,7 +56,6 @@ class SavedSide:
     spill: int
     tolerance: Tolerance | None
     timer: Timer | None
-    allowed: Mapping[str, float]
     complete: bool
     timing_failure: Failure | None
 
@@ -144,7 +141,6 @@ _TOLD: Mapping[str, Any] = {
     "spill": int,
     "tolerance": Tolerance | None,
     "timer": Timer | None,
-    "allowed": Mapping[str, float],
 }
 
 
@@ -162,7 +158,6 @@ class SavedSideWriter:
         self._told = {
             "spill": spill,
             **{name: encode(job.build(name)[name]) for name in ("tolerance", "timer")},
-            "allowed": _allowed(job),
         }
         self._batches = 0
         (folder / OUTPUTS).mkdir(exist_ok=True)
@@ -184,19 +179,6 @@ class SavedSideWriter:
     def close(self) -> None:
         """Close the index."""
         self._index.close()
-
-
-def _allowed(job: Job) -> dict[str, float]:
-    """Give what difference of a metric the evaluator's class allows; what a `compare` of its own does stays there."""
-    call = freeze(job.config).get("evaluator")
-    if not isinstance(call, Call):
-        return {}
-    try:
-        kind = named(call.target) if isinstance(call.target, str) else call.target
-    except ConfigError:
-        return {}
-    found = getattr(kind, "tolerances", None)
-    return {str(glob): float(value) for glob, value in found.items()} if isinstance(found, Mapping) else {}
 
 
 def _document(folder: Path) -> Any:

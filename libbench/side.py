@@ -8,7 +8,7 @@ import os
 import random
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,21 @@ import numpy as np
 import torch
 
 from libbench.errors import LibbenchError
+from libbench.evaluation import Collected, drop_empty, evaluate, give_folder, noted, process
 from libbench.findings import Rerun
-from libbench.interfaces import Batch, Evaluator, Event, Watch
+from libbench.interfaces import Batch, Event, Watch
 from libbench.job import Job
 from libbench.noise import AGAIN
 from libbench.parts import Parts, build_parts
+from libbench.recordfiles import RecordWriter
 from libbench.reruns import compare_runs, repeats, threads
 from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
-from libbench.state import changed, state_of
+from libbench.state import changed, modes_put_back, state_of
 from libbench.tree import fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
+FILES = "files"
+"""The folder in a session's that the evaluator writes to."""
 
 
 class Side:
@@ -40,7 +44,7 @@ class Side:
         self._watch = watch
         self._life = life
         self.parts: Parts
-        self._records: dict[int, Any] = {}
+        self.collected = Collected()
         self._samples: set[int] = set()
         self._memory_before: Mapping[str, int] = {}
         self._peak: dict[str, int] = {}
@@ -95,6 +99,9 @@ class Side:
             self.parts.device.reset_peak()
             self._memory_before = self.parts.device.memory()
             source = self.data()
+            if self.parts.evaluator is not None:
+                give_folder(self.parts.evaluator, self._folder / FILES)
+                self._written = self._life.enter_context(closing(RecordWriter(self._folder)))
         while True:
             with self.during("evaluate", announce=False):
                 batch = next(source, None)
@@ -105,17 +112,24 @@ class Side:
             yield output
 
     def metrics(self) -> Evaluation:
-        evaluator = self.parts.evaluator
+        evaluator, facts = self.parts.evaluator, self.compiled.facts
         with self.during("evaluate", announce=False):
-            records = dict(sorted(self._records.items()))
-            metrics = None
-            if evaluator is not None:
-                with _named(f"{type(evaluator).__qualname__}.evaluate, {len(records)} records"):
-                    metrics = {str(k): float(value) for k, value in evaluator.evaluate(records).items()}
-            missing = len(self._samples - records.keys()) if evaluator is not None else 0
-            peak, facts = _above(self._peak, self._memory_before), self.compiled.facts
             now = changed(self._state, state_of(self.parts.model))
-            return Evaluation(metrics, peak, missing, now, facts() if facts else None)
+            done = facts() if facts else None
+            found = Evaluation(None, _above(self._peak, self._memory_before), changed=now, facts=done)
+            if evaluator is None:
+                return found
+            records = self.collected.records
+            with modes_put_back(self.parts.model):
+                metrics = evaluate(evaluator, records)
+            drop_empty(self._folder / FILES)
+            return replace(
+                found,
+                metrics=metrics,
+                missing=len(self._samples - records.keys()),
+                disputed=len(self.collected.disputed),
+                allowed={str(glob): float(value) for glob, value in getattr(evaluator, "tolerances", {}).items()},
+            )
 
     def rerun(self) -> Rerun:
         """Make the first call once more, from the same seed, with another number of threads; compare the two.
@@ -191,19 +205,13 @@ class Side:
         taken = snapshot(outputs, copy=False)
         save_snapshot(taken, self._folder, batch.number)
         if self.parts.evaluator is not None:
-            self._process(self.parts.evaluator, batch, outputs)
+            with modes_put_back(self.parts.model):
+                records = process(self.parts.evaluator, batch, outputs)
+            with noted(f"what {type(self.parts.evaluator).__qualname__}.process gave"):
+                self._written.add(records)
+            self.collected.add(records)
+            self._samples.update(batch.indices)
         return Output(batch.number, batch.epoch, batch.indices, inputs, taken.nbytes)
-
-    def _process(self, evaluator: Evaluator, batch: Batch, outputs: Any) -> None:
-        name = type(evaluator).__qualname__
-        with _named(f"{name}.process, batch {batch.number}, indices {_brief(batch.indices)}"):
-            with torch.random.fork_rng(devices=[]):
-                records = evaluator.process(batch, outputs)
-            strange = set(records) - set(batch.indices)
-            if strange:
-                raise LibbenchError(f"{name} gave records for indices that are not in the batch: {_brief(strange)}")
-        self._records.update(records)
-        self._samples.update(batch.indices)
 
     def _seed(self) -> None:
         seed = self.job.seed
@@ -258,21 +266,6 @@ def _length(sized: Any) -> int | None:
     except Exception:
         # A length is only shown; data without one, or with a wrong one, are still data.
         return None
-
-
-def _brief(indices: Iterable[int]) -> str:
-    listed = sorted(indices)
-    return ", ".join(map(str, listed[:5])) + (f", ... ({len(listed)})" if len(listed) > 5 else "")
-
-
-@contextmanager
-def _named(what: str) -> Iterator[None]:
-    """Add to an exception what was being done."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"in {what}")
-        raise
 
 
 @contextmanager

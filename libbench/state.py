@@ -1,10 +1,13 @@
-"""What a model keeps from call to call."""
+"""What a model keeps from call to call, and what code that is run beside it must leave as it was."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 
 from libbench.tree import fingerprint
@@ -23,3 +26,29 @@ def state_of(model: Any) -> Mapping[str, str]:
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
     """Give the names of what came, went or was changed between two states."""
     return tuple(name for name in {**before, **after} if before.get(name) != after.get(name))
+
+
+@contextmanager
+def random_state_put_back() -> Iterator[None]:
+    """Put back the state of all random numbers: Python's, NumPy's, torch's, and those of GPUs in use."""
+    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
+    python, numpy, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+        torch.set_rng_state(cpu)
+        if gpus:
+            torch.cuda.set_rng_state_all(gpus)
+
+
+@contextmanager
+def modes_put_back(model: Any) -> Iterator[None]:
+    """Put back the train or eval mode of a model, submodule by submodule; nothing for a model that is no module."""
+    before = [(m, m.training) for m in model.modules()] if isinstance(model, torch.nn.Module) else []
+    try:
+        yield
+    finally:
+        for module, training in before:
+            module.training = training

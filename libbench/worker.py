@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from libbench import environment
@@ -25,6 +24,7 @@ from libbench.result import Evaluation, Output, Preparation
 from libbench.settings import Timer
 from libbench.side import Side
 from libbench.speed import LEAST_PAIRS
+from libbench.state import random_state_put_back
 from libbench.timed import TimedSide
 
 CLOCK_COSTS = 50
@@ -128,12 +128,9 @@ def running_side(folder: Path) -> Iterator[mmap.mmap]:
 
 @contextmanager
 def _global_state_put_back() -> Iterator[None]:
-    threads, torch_state = torch.get_num_threads(), torch.get_rng_state()
-    python_state, numpy_state = random.getstate(), np.random.get_state()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        torch.set_rng_state(torch_state)
-        random.setstate(python_state)
-        np.random.set_state(numpy_state)
+    threads = torch.get_num_threads()
+    with random_state_put_back():
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)

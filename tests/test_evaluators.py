@@ -1,6 +1,5 @@
-"""Accuracy and regression: facts on small numbers, exact however the samples are split."""
+"""Accuracy and regression: facts on small numbers."""
 
-import json
 from collections import namedtuple
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,66 +8,19 @@ from math import isnan
 import numpy as np
 import pytest
 import torch
+from evaluator_cases import LABELS, PREDICTIONS, SCORES, TARGETS, batch
 
-from libbench.evaluators.accuracy import Accuracy
+from libbench.evaluators.accuracy import Accuracy, sign_test
 from libbench.evaluators.regression import Regression
-from libbench.interfaces import Batch
 from libbench.settings import Tolerance
 
 Pair = namedtuple("Pair", ["hidden", "logits"])
-
-LABELS = [2, 0, 1, 1, 2, 0, 0, 2, 1, 1, 0, 2]
-SCORES = torch.randn(12, 3, generator=torch.Generator().manual_seed(3))
-PREDICTIONS = torch.randn(12, 2, generator=torch.Generator().manual_seed(4)) * 1e3
-TARGETS = np.linspace(-1e-3, 1e6, 24).reshape(12, 2)
 
 
 @dataclass
 class Answer:
     logits: torch.Tensor
     text: list[str]
-
-
-def batch(*indices):
-    return Batch(indices=indices, inputs=None, number=0)
-
-
-def collected(evaluator, outputs, size, batch_size, ranks):
-    """Give the records that ranks collect which share the samples as torch's DistributedSampler does.
-
-    The ranks take turns, and the first samples come again until all ranks have the same number of them.
-    """
-    each = -(-size // ranks)
-    order = [i % size for i in range(each * ranks)]
-    records = {}
-    for rank in range(ranks):
-        own = order[rank::ranks]
-        for start in range(0, each, batch_size):
-            indices = own[start : start + batch_size]
-            records.update(evaluator.process(batch(*indices), outputs[indices]))
-    return dict(sorted(records.items()))
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-@pytest.mark.parametrize("batch_size", [1, 2, 3])
-@pytest.mark.parametrize("size", range(1, 13))
-def test_metrics_are_the_same_for_every_split(size, batch_size, ranks):
-    accuracy, regression = Accuracy(LABELS, topk=(1, 2)), Regression(TARGETS)
-
-    counted = accuracy.evaluate(collected(accuracy, SCORES, size, batch_size, ranks))
-    summed = regression.evaluate(collected(regression, PREDICTIONS, size, batch_size, ranks))
-
-    assert counted == accuracy.evaluate(accuracy.process(batch(*range(size)), SCORES[:size]))
-    assert counted["top1"] == sum(SCORES[:size].argmax(1).tolist()[i] == LABELS[i] for i in range(size)) / size
-    assert summed == regression.evaluate(regression.process(batch(*range(size)), PREDICTIONS[:size]))
-
-
-def test_records_survive_json_and_give_the_same_metrics():
-    for evaluator, outputs in ((Accuracy(LABELS), SCORES), (Regression(TARGETS), PREDICTIONS)):
-        records = evaluator.process(batch(*range(12)), outputs)
-        read = {int(index): record for index, record in json.loads(json.dumps(records)).items()}
-
-        assert evaluator.evaluate(read) == evaluator.evaluate(records)
 
 
 def test_the_same_records_can_be_judged_by_another_evaluator():
@@ -197,6 +149,29 @@ def test_a_wrong_topk_is_refused(topk):
 def test_no_samples_have_no_accuracy():
     with pytest.raises(ValueError, match="no samples"):
         Accuracy([0]).evaluate({})
+
+
+def test_accuracy_of_two_sides_is_compared_sample_by_sample():
+    reference = dict.fromkeys(range(100), 0)
+    target = reference | {3: 1, 7: None, 8: 2}
+
+    assert list(Accuracy([], topk=(1, 2)).compare_records(reference, target)) == [
+        "top1: right in the reference only 3, in the target only 0; by chance p = 0.25",
+        "top2: right in the reference only 2, in the target only 0; by chance p = 0.5",
+    ]
+    assert list(Accuracy([]).compare_records(target, target)) == []
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 1), (3, 9), (20, 5), (0, 40), (700, 800)])
+def test_the_sign_test_is_that_of_scipy(first, second):
+    stats = pytest.importorskip("scipy.stats")
+
+    assert sign_test(first, second) == pytest.approx(stats.binomtest(first, first + second).pvalue, rel=1e-9)
+
+
+def test_the_sign_test_of_no_throw_or_of_very_many_has_an_answer():
+    assert sign_test(0, 0) == 1
+    assert 0 < sign_test(25_000, 25_500) < 1
 
 
 def test_a_change_of_a_fifth_of_a_point_is_still_the_same():

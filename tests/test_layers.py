@@ -18,9 +18,10 @@ FLOORS = (
     "errors tree optional records settings findings",
     "config",
     "interfaces job result measured judge methods noise pick",
-    "worker side timed reruns pool parts measure occupied speed compare plainfiles data child serve state truth "
-    "environment",
-    "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths",
+    "worker side timed reruns pool parts measure occupied speed compare plainfiles data several child serve state "
+    "truth environment evaluation composed recordfiles images",
+    "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths "
+    "metrics reevaluate",
     "compilers devices evaluators runners workloads report",
     "cli configs",
 )

@@ -421,7 +421,7 @@ def test_a_saved_side_says_what_it_holds_and_nothing_is_pickled(saved):
 
     side = SavedSide.load(folder)
 
-    assert (side.seed, side.complete, side.allowed) == (0, True, {"mean": 0.25})
+    assert (side.seed, side.complete, side.result.evaluation.allowed) == (0, True, {"mean": 0.25})
     assert [each.output.indices for each in side.batches] == [(0, 1, 2, 3), (4, 5, 6, 7)]
     assert side.result.metrics.keys() == {"mean"}
     assert side.result.environment["torch"]

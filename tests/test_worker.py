@@ -127,6 +127,115 @@ def test_a_failing_evaluator_is_named_with_its_batch_and_indices(worker):
     assert error.value.failure.stage == "evaluate"
 
 
+def test_modes_of_the_model_are_put_back_after_the_evaluator_also_when_it_fails(worker):
+    class Switches(Keeps):
+        def __init__(self, model):
+            super().__init__()
+            self.model = model
+
+        def process(self, batch, outputs):
+            self.model.train()
+            if batch.number:
+                raise KeyError("no label")
+            return super().process(batch, outputs)
+
+    shared = L(Noted)()
+    work = worker(model=shared, evaluator=L(Switches)(model=shared))
+    work.prepare()
+    model = work._sides[0].parts.model
+    assert work._sides[0].parts.evaluator.model is model
+    outputs = work.batches()
+
+    next(outputs)
+    assert not model.training
+    with pytest.raises(SideFailed):
+        next(outputs)
+
+    assert not model.training
+
+
+def test_the_first_picture_and_the_film_at_the_end_need_no_counter(worker, tmp_path):
+    class Films(Keeps):
+        def process(self, batch, outputs):
+            if batch.number == 0:
+                (self.folder / "first.txt").write_text(str(batch.indices))
+            return dict.fromkeys(batch.indices, batch.inputs.mean(1)[0].item())
+
+        def evaluate(self, records):
+            (self.folder / "film.txt").write_text(" ".join(map(str, records)))
+            return {}
+
+    work = worker(evaluator=L(Films)())
+    work.prepare()
+    list(work.batches())
+
+    assert work.metrics().metrics == {}
+    assert (tmp_path / "files" / "first.txt").read_text() == "(0, 1, 2, 3)"
+    assert (tmp_path / "files" / "film.txt").read_text() == "0 1 2 3 4 5 6 7 8 9"
+
+
+def test_an_evaluator_that_writes_no_file_leaves_no_folder(worker, tmp_path):
+    work = worker(evaluator=L(Keeps)())
+    work.prepare()
+    list(work.batches())
+    work.metrics()
+
+    assert not (tmp_path / "files").exists()
+
+
+def test_a_sample_that_comes_again_with_another_record_is_counted_and_one_without_too(worker):
+    class Again:
+        def __iter__(self):
+            for number, indices in enumerate([(0, 1), (1, 0), (2, 3)]):
+                yield Batch(indices, torch.zeros(2, 4), number)
+
+    class Odd(Keeps):
+        def process(self, batch, outputs):
+            return {index: (index, batch.number if index else 0) for index in batch.indices if index != 3}
+
+    work = worker(data=L(Again)(), evaluator=L(Odd)())
+    work.prepare()
+    list(work.batches())
+    found = work.metrics()
+
+    assert (found.metrics["records"], found.missing, found.disputed) == (3, 1, 1)
+
+
+def test_a_record_that_cannot_be_kept_names_the_evaluator_and_the_sample(worker):
+    class Sets(Keeps):
+        def process(self, batch, outputs):
+            return {index: {1, 2} for index in batch.indices}
+
+    work = worker(evaluator=L(Sets)())
+    work.prepare()
+
+    with pytest.raises(SideFailed, match=r"the record of sample 0 cannot be kept: a set .*Sets.process gave"):
+        list(work.batches())
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda outputs: outputs.numpy().fill(0), "Scales changed the tensor at output in place"),
+        (
+            lambda outputs: outputs.mul_(2),
+            r"Inplace update to inference .*Scales.process, batch 0, indices 0, 1",
+        ),
+    ],
+)
+def test_an_evaluator_that_changes_the_outputs_fails_by_name(worker, change, says):
+    class Scales(Keeps):
+        def process(self, batch, outputs):
+            change(outputs)
+            return {}
+
+    work = worker(model=L(torch.nn.Linear)(in_features=4, out_features=2), evaluator=L(Scales)())
+    work.prepare()
+
+    with pytest.raises(SideFailed, match=says):
+        list(work.batches())
+
+
 def test_an_evaluator_that_draws_random_numbers_does_not_change_what_the_model_draws(worker):
     class Draws(torch.nn.Module):
         def forward(self, x):

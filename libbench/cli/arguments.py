@@ -22,6 +22,7 @@ def parser_of() -> argparse.ArgumentParser:
     _add_sweep(commands.add_parser("sweep", help="compare a list of pairs", description=_SWEEP, epilog=_EXIT_CODES))
     _add_run(commands.add_parser("run", help="run one config", description="Metrics and speed of one config."))
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
+    _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
 
@@ -50,6 +51,10 @@ _DIFF = (
 _COMPARE = (
     "Compare two files of tensors: .safetensors, .npz, .npy, or .pt with weights only. Exit code: 0 same, 1 different, "
     "2 it could not be judged (a file cannot be read, nothing was compared)."
+)
+_EVALUATE = (
+    "Metrics of a saved side from the records in its folder, without its model: by the evaluator of another config, or "
+    "by its own. With --ref, exit code: 0 same, 1 a metric differs, 2 it could not be judged."
 )
 _SWEEP = (
     "Compare many pairs, each a row: those of the flags and their sweeps, or those of a list. Rows are kept as they "
@@ -134,6 +139,16 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(parser=parser)
+    parser.add_argument("folder", metavar="DIR", help="folder of a saved side")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the evaluator's config")
+    parser.add_argument("--evaluator", metavar="CONFIG", help="config whose evaluator judges; by default its own")
+    parser.add_argument("--ref", metavar="DIR", help="saved side to compare its metrics with")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 

@@ -66,6 +66,10 @@ def _command(arguments: argparse.Namespace) -> int:
         from libbench.cli import compare
 
         return compare.main(arguments)
+    if arguments.command == "evaluate":
+        from libbench.cli import evaluate
+
+        return evaluate.main(arguments)
     from libbench.child import warm_up
 
     # The fork server imports torch on another core while this process imports it for the configs.

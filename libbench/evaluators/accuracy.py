@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import torch
@@ -69,7 +70,38 @@ class Accuracy(Evaluator):
         if not records:
             raise ValueError("no samples, so no accuracy")
         places = list(records.values())
-        return {f"top{k}": sum(place is not None and place < k for place in places) / len(places) for k in self.topk}
+        return {f"top{k}": sum(_right(place, k) for place in places) / len(places) for k in self.topk}
+
+    def compare_records(self, reference: Mapping[int, int | None], target: Mapping[int, int | None]) -> Iterator[str]:
+        """Count the samples that only one side has right; say how likely so uneven a count is by chance alone.
+
+        It is McNemar's test for paired samples in its exact form, which is a two-sided sign test of the samples that
+        differ ("Note on the sampling error of the difference between correlated proportions", Psychometrika 12, 1947).
+        """
+        for k in self.topk:
+            right = {i: (_right(reference[i], k), _right(target[i], k)) for i in reference}
+            lost = sum(pair == (True, False) for pair in right.values())
+            won = sum(pair == (False, True) for pair in right.values())
+            if lost or won:
+                p = sign_test(lost, won)
+                yield f"top{k}: right in the reference only {lost:,}, in the target only {won:,}; by chance p = {p:.2g}"
+
+
+def sign_test(first: int, second: int) -> float:
+    """Give how likely a fair coin falls as unevenly as this or more so, to either side: from 0 to 1.
+
+    Args:
+        first, second: how often it fell to each side; at least 0. Without a throw it is 1.
+    """
+    throws, ways, total = first + second, 1, 0
+    for number in range(min(first, second) + 1):
+        total += ways  # the ways in which `number` of the throws fall to one side
+        ways = ways * (throws - number) // (number + 1)
+    return min(1.0, float(Fraction(2 * total, 2**throws)))
+
+
+def _right(place: int | None, k: int) -> bool:
+    return place is not None and place < k
 
 
 def _label(labels: Sequence[int], index: int, classes: int) -> int:

@@ -7,13 +7,23 @@ from collections.abc import Sequence
 
 from libbench.findings import OutputsReport
 from libbench.report import background, compared, costs, judged
-from libbench.report.headline import LONGEST, headline, pieces, why_different
+from libbench.report.headline import LONGEST, Piece, headline, pieces, why_different
 from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page
 from libbench.report.words import Tone, cut, figure, one_line, plural, saved_name, seconds, side_name
 from libbench.result import Comparison, Result, Verdict
 
-__all__ = ["files_headline", "headline", "render", "render_files", "render_many", "render_result", "render_results"]
+__all__ = [
+    "files_headline",
+    "headline",
+    "render",
+    "render_evaluated",
+    "render_files",
+    "render_many",
+    "render_recompared",
+    "render_result",
+    "render_results",
+]
 
 
 def render(comparison: Comparison, *, verbose: bool = False, colour: bool = False, width: int = 100) -> str:
@@ -108,11 +118,7 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
     if result.failure is not None:
         background.write_failure(page, "", result.failure, verbose)
     page.gap()
-    if result.metrics is not None:
-        page.entry("metrics", "" if result.metrics else "none")
-        rows = [[name, figure(value, 4)] for name, value in result.metrics.items()]
-        page.table((Column("", least=20), Column("", right=True)), rows, heads=False)
-        page.gap()
+    _write_own_metrics(page, result)
     _write_side_speed(page, result)
     costs.write_side(page, result)
     page.gap()
@@ -123,6 +129,44 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
         page.gap()
     background.write_end(page, [result], None, verbose)
     return page.text()
+
+
+def render_evaluated(result: Result, *, colour: bool = False, width: int = 100) -> str:
+    """Give the metrics of a saved side whose records were judged again.
+
+    Args:
+        colour, width: as for `render`.
+    """
+    page = Page(width, colour)
+    page.entry("side", saved_name(result))
+    if result.failure is not None:
+        background.write_failure(page, "", result.failure, verbose=True)
+    _write_own_metrics(page, result)
+    if result.evaluation and result.evaluation.missing:
+        page.entry("notes", f"{plural(result.evaluation.missing, 'sample')} without a record", "warn")
+    return page.text()
+
+
+def render_recompared(comparison: Comparison, *, colour: bool = False, width: int = 100) -> str:
+    """Give the metrics of two saved sides whose records were judged again.
+
+    Args:
+        colour, width: as for `render`.
+    """
+    page = Page(width, colour)
+    page.pieces([_METRICS[comparison.exit_code]])
+    page.gap()
+    page.entry("reference", saved_name(comparison.reference))
+    page.entry("target", saved_name(comparison.target))
+    _write_failures(page, comparison, verbose=True)
+    page.gap()
+    compared.write_metrics(page, comparison, verbose=True)
+    page.gap()
+    _write_notes(page, comparison)
+    return page.text()
+
+
+_METRICS: tuple[Piece, ...] = (("SAME METRICS", "good"), ("DIFFERENT METRICS", "bad"), ("CANNOT BE JUDGED", "warn"))
 
 
 def render_files(
@@ -159,6 +203,14 @@ def files_headline(outputs: OutputsReport) -> str:
 
 
 _FILES: dict[Verdict, Tone] = {"same": "good", "different": "bad", "unjudged": "warn"}
+
+
+def _write_own_metrics(page: Page, result: Result) -> None:
+    if result.metrics is not None:
+        page.entry("metrics", "" if result.metrics else "none")
+        rows = [[name, figure(value, 4)] for name, value in result.metrics.items()]
+        page.table((Column("", least=20), Column("", right=True)), rows, heads=False)
+        page.gap()
 
 
 def _write_failures(page: Page, comparison: Comparison, verbose: bool) -> None:

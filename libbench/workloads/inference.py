@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 
 from libbench.interfaces import Batch, feed
+from libbench.state import modes_put_back
 
 
 class Inference:
@@ -29,16 +30,10 @@ class Inference:
     @contextmanager
     def setup(self, model: Any) -> Iterator[None]:
         """Hold the model in this mode, submodule by submodule, and put each back."""
-        if not isinstance(model, torch.nn.Module):
+        with modes_put_back(model):
+            if isinstance(model, torch.nn.Module):
+                model.train(self._training)
             yield
-            return
-        before = {module: module.training for module in model.modules()}
-        model.train(self._training)
-        try:
-            yield
-        finally:
-            for module, training in before.items():
-                module.training = training
 
     def mode(self) -> AbstractContextManager[None]:
         """Give torch's inference mode."""
