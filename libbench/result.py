@@ -33,8 +33,8 @@ class Failure:
     Attributes:
         stage: what the side was doing.
         kind: "exception" raised by it, "signal" that ended its process, "timeout", "memory" that ran out, a package or
-            compiler that is "unavailable" here, a "clock" of the device that shows what cannot be a time, or "lost": the
-            machine that it ran on, of which it says nothing.
+            compiler that is "unavailable" here, a "clock" of the device that shows what cannot be a time, or
+            "lost": the machine that it ran on, of which it says nothing.
         message: one line.
         traceback: the Python traceback, or the last lines that the process wrote; may be empty.
     """

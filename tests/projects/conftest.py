@@ -9,8 +9,9 @@ from libbench.job import Job
 from libbench.runners.local import Local
 
 
-def _job(file):
+def _job(file, change):
     config = LazyConfig.load(file)
+    change(config)
     config.runner = L(Local)(threads=1)
     if file.stem == "inductor":
         config.compiler.backend = "aot_eager"  # traced by the same torch.compile, without half a minute of C++
@@ -19,11 +20,15 @@ def _job(file):
 
 @pytest.fixture(scope="session")
 def against_eager():
-    """Compare a project's `eager.py` with every config that does not train, itself included; give these by name."""
+    """Compare a project's `eager.py` with every config that does not train, itself included; give these by name.
 
-    def compare(project):
+    `change` is called with each config, to make it smaller.
+    """
+
+    def compare(project, change=lambda config: None):
         files = sorted(f for f in (project / "configs").glob("*.py") if not f.stem.startswith("training"))
-        found = diff_all(_job(project / "configs" / "eager.py"), [_job(file) for file in files], Plan(speed=False))
+        reference = _job(project / "configs" / "eager.py", change)
+        found = diff_all(reference, [_job(file, change) for file in files], Plan(speed=False))
         return dict(zip([file.stem for file in files], found, strict=True))
 
     return compare
