@@ -23,7 +23,7 @@ FLOORS = (
     "composed recordfiles images stepping",
     "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths "
     "metrics reevaluate trainings",
-    "compilers devices evaluators runners workloads report",
+    "compilers devices evaluators runners workloads samples report",
     "cli configs",
 )
 """Modules and packages of libbench, the lowest floor first. A new one is put where it belongs."""

@@ -1,0 +1,130 @@
+"""The values of a graph sample's arguments, drawn from what is known of each."""
+
+from __future__ import annotations
+
+import math
+from hashlib import sha256
+
+import numpy as np
+import torch
+
+from libbench.samples.reading import Sample, TensorMeta
+
+SMALL_STD = 0.01
+"""Where none is known that could be used. Values that are all the same, as of a weight just made, hide mistakes."""
+
+
+def by_name(sample: Sample, seed: int, number: int = 0) -> dict[str, torch.Tensor]:
+    """Draw every argument of a sample by its name, so that no tensor depends on which others there are.
+
+    Args:
+        seed: at least 0.
+        number: of the batch; what belongs to the model is the same in each.
+    """
+    return {each.name: draw(sample.metas[each.name], seed, number if each.fed else 0) for each in sample.arguments}
+
+
+def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
+    """Draw one tensor, on the CPU.
+
+    Values that are kept are used as they are. Integers are drawn evenly from `min_val` to `max_val` (without them
+    they are 0, the one index that is always right), bools by a fair coin, floating values from the normal
+    distribution of mean and std, and then brought between `min_val` and `max_val`. A std that is 0, None, NaN or
+    infinite is replaced by 0.01, for one value alone by 0; a mean that is no finite number by 0.
+    """
+    if meta.data is not None:
+        return torch.tensor(meta.data, dtype=meta.dtype).reshape(meta.shape)
+    generator = torch.Generator().manual_seed(_seed(seed, meta.name, number))
+    if meta.dtype is torch.bool:
+        return torch.empty(meta.shape, dtype=meta.dtype).bernoulli_(0.5, generator=generator)
+    if not meta.dtype.is_floating_point and not meta.dtype.is_complex:
+        return _integers(meta, generator)
+    # Dtypes of one byte have no normal distribution of their own.
+    dtype = meta.dtype if meta.dtype.itemsize > 1 else torch.float32
+    tensor = torch.empty(meta.shape, dtype=dtype).normal_(_mean(meta), _std(meta), generator=generator)
+    if not dtype.is_complex:
+        tensor.clamp_(*_limits(meta))
+    return tensor.to(meta.dtype)
+
+
+def _integers(meta: TensorMeta, generator: torch.Generator) -> torch.Tensor:
+    if meta.min_val is None and meta.max_val is None:
+        return torch.zeros(meta.shape, dtype=meta.dtype)
+    low = int(meta.min_val if meta.min_val is not None else 0)
+    high = int(meta.max_val if meta.max_val is not None else low)
+    return torch.empty(meta.shape, dtype=meta.dtype).random_(low, high + 1, generator=generator)
+
+
+def _mean(meta: TensorMeta) -> float:
+    return meta.mean if meta.mean is not None and math.isfinite(meta.mean) else 0.0
+
+
+def _std(meta: TensorMeta) -> float:
+    if meta.std is not None and math.isfinite(meta.std) and meta.std > 0:
+        return meta.std
+    return 0.0 if meta.size == 1 else SMALL_STD
+
+
+def _limits(meta: TensorMeta) -> tuple[float, float]:
+    widest = torch.finfo(meta.dtype)
+    low = widest.min if meta.min_val is None else max(widest.min, meta.min_val)
+    high = widest.max if meta.max_val is None else min(widest.max, meta.max_val)
+    return low, high
+
+
+def _seed(seed: int, name: str, number: int) -> int:
+    return int.from_bytes(sha256(repr((seed, name, number)).encode()).digest()[:7])
+
+
+def as_graphnet(sample: Sample, seed: int, number: int = 0) -> dict[str, torch.Tensor]:
+    """Draw the arguments with the very numbers that GraphNet's bench draws for a seed, from NumPy's generator.
+
+    One generator serves all tensors, in the order of the names of their classes: first the integers, then the rest.
+    Floating values have a fifth of the recorded std and lie between -100 and 100. Only the first batch has its numbers.
+
+    Args:
+        seed: at least 0.
+        number: of the batch; a later one has the inputs of a later seed.
+    """
+    first = _graphnet(sample, seed)
+    later = first if number == 0 else _graphnet(sample, seed + number)
+    return {each.name: (later if each.fed else first)[each.name] for each in sample.arguments}
+
+
+def _graphnet(sample: Sample, seed: int) -> dict[str, torch.Tensor]:
+    generator = np.random.RandomState(seed % 2**32)  # the one that numpy.random.seed sets
+    spare = torch.Generator().manual_seed(seed)
+    # Its classes are called after the tensors, so that the names are in the same order.
+    metas = [sample.metas[name] for name in sorted(sample.metas)]
+    found = {meta.name: _graphnet_kept(meta, generator) for meta in metas}
+    return {
+        meta.name: _graphnet_drawn(meta, generator, spare) if found[meta.name] is None else found[meta.name]
+        for meta in metas
+    }
+
+
+_SIGNED = (torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def _graphnet_kept(meta: TensorMeta, generator: np.random.RandomState) -> torch.Tensor | None:
+    if meta.min_val is not None and meta.max_val is not None and meta.dtype in _SIGNED:
+        low, high = int(meta.min_val), int(meta.max_val)
+        return torch.as_tensor(generator.randint(low, high + 1, size=meta.shape)).to(meta.dtype)
+    if meta.data is not None:
+        return torch.tensor(meta.data, dtype=meta.dtype).reshape(meta.shape)
+    return None
+
+
+def _graphnet_drawn(meta: TensorMeta, generator: np.random.RandomState, spare: torch.Generator) -> torch.Tensor:
+    if meta.dtype is torch.bool:
+        return torch.as_tensor(np.asarray(generator.rand(*meta.shape) > 0.5))
+    std = 0.1 if meta.std is None else meta.std
+    mean = 0.0 if meta.mean is None else meta.mean
+    values = np.full(meta.shape, mean) if std == 0 else generator.randn(*meta.shape) * std * 0.2 + mean
+    tensor = torch.as_tensor(np.asarray(values)).to(meta.dtype)
+    if meta.min_val is not None or meta.max_val is not None:
+        tensor = tensor.clamp(meta.min_val, meta.max_val)
+    if meta.dtype.is_floating_point:
+        noise = torch.randn(meta.shape, generator=spare).to(meta.dtype) * 0.01
+        tensor = torch.where(torch.isfinite(tensor), tensor, noise).clamp(-100.0, 100.0)
+    return tensor
