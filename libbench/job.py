@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -228,7 +229,7 @@ def run_problems(config: DictConfig, name: str, build: bool) -> list[str]:
     Args:
         build: build what the comparison needs before it runs a side: runner, timer and tolerance.
     """
-    found = [] if config.get("data") is not None else [f"{name} assigns no 'data', on whose batches the model is run"]
+    found = [] if _has_data(config) else [f"{name} assigns no 'data', on whose batches the model is run"]
     for part in ("runner", *SETTINGS) if build else ():
         try:
             value = dict(instantiate_parts(filled(config, (part,)), (part,)))[part]
@@ -240,6 +241,16 @@ def run_problems(config: DictConfig, name: str, build: bool) -> list[str]:
         if kind and value is not None and type(value).__qualname__ != kind:
             found.append(f"{part} of {name} must be a {kind}, got {value!r}{_at(config, part)}")
     return found
+
+
+def _has_data(config: DictConfig) -> bool:
+    if config.get("data") is not None:
+        return True
+    model = config.get("model")
+    # A model may bring its inputs. What its target is, if it is there at all, is said elsewhere.
+    with suppress(ConfigError):
+        return isinstance(model, LazyNode) and hasattr(callable_target(model._target_), "own_batches")
+    return False
 
 
 def _complete(config: DictConfig, name: str) -> DictConfig:

@@ -48,6 +48,8 @@ def build_parts(job: Job) -> Parts:
     if job.truth:
         built.update(compiler=Float64(), evaluator=None)
     if built["data"] is None:
+        built["data"] = getattr(built["model"], "own_batches", None)
+    if built["data"] is None:
         raise LibbenchError(f"{job.name} assigns no 'data'")
     for name, part in built.items():
         if name in _ROLES and not (name == "evaluator" and part is None):

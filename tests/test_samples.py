@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -8,43 +6,13 @@ from libbench.samples.drawing import as_graphnet, by_name, draw
 from libbench.samples.errors import SampleError
 from libbench.samples.finding import find_samples, read_list
 from libbench.samples.reading import TensorMeta, read_sample
-
-CODE = """import torch
-from torch import device
-
-class GraphModule(torch.nn.Module):
-    def forward(
-        self,
-        L_x_: torch.Tensor,
-        L_self_parameters_w_: torch.nn.parameter.Parameter,
-        L_self_buffers_running_var_: torch.Tensor,
-    ):
-        linear = torch._C._nn.linear(L_x_, L_self_parameters_w_)
-        zeros = torch.zeros([3], device=device(type="cuda", index=0))
-        add = linear + zeros
-        return (add * L_self_buffers_running_var_.sqrt(),)
-"""
-METAS = {
-    "L_x_": "shape = [2, 4]\n\tdtype = 'torch.float32'\n\tmean = 0.0\n\tstd = 1.0\n\tdata = None",
-    "L_self_parameters_w_": "shape = [3, 4]\n\tdtype = 'torch.float32'\n\tmean = -0.5\n\tstd = 0.25",
-    "L_self_buffers_running_var_": "shape = [3]\n\tdtype = 'torch.float32'\n\tmin_val = 0\n\tdata = [1.0, 4.0, 9.0]",
-}
+from tests.samples_by_hand import CODE, METAS, write
 
 
 @pytest.fixture
 def written(tmp_path):
     """Write a graph sample by hand; give its folder."""
-
-    def write(name="sample", code=CODE, metas=METAS):
-        folder = tmp_path / name
-        folder.mkdir(parents=True)
-        (folder / "graph_net.json").write_text(json.dumps({"framework": "torch", "source": "by hand"}))
-        (folder / "model.py").write_text(code)
-        classes = [f"class Program_weight_tensor_meta_{n}:\n\tname = '{n}'\n\t{text}\n" for n, text in metas.items()]
-        (folder / "weight_meta.py").write_text("\n".join(classes))
-        return folder
-
-    return write
+    return lambda name="sample", code=CODE, metas=METAS: write(tmp_path / name, code, metas)
 
 
 def test_a_sample_tells_what_belongs_to_the_model_and_what_a_call_brings(written):
@@ -159,8 +127,8 @@ def test_no_tensor_is_constant_but_a_scalar(std):
     assert draw(TensorMeta("w", (), torch.float64, mean=1.0, std=std), 0).item() == 1.0
 
 
-def test_limits_hold_and_a_mean_that_is_no_number_is_none():
-    assert draw(TensorMeta("v", (1000,), torch.float32, mean=0.0, std=1.0, min_val=0), 0).min() == 0
+def test_limits_hold_and_variances_are_above_0_and_a_mean_that_is_no_number_is_none():
+    assert draw(TensorMeta("v", (1000,), torch.float32, mean=0.0, std=1.0, min_val=0), 0).min() > 0
     drawn = draw(TensorMeta("v", (1000,), torch.float16, mean=float("-inf"), std=1e9), 0)
     assert torch.isfinite(drawn).all()
 

@@ -24,6 +24,7 @@ def parser_of() -> argparse.ArgumentParser:
     _add_ranks(commands.add_parser("ranks", help="check what each rank reads", description=_RANKS))
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
+    _add_sample(commands.add_parser("sample", help="make, check and list graph samples", description=_SAMPLE))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
 
@@ -45,6 +46,7 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
 
 
 _CONFIG = "Look at configs without running them."
+_SAMPLE = "Computation graphs on disk, in the format of GraphNet. Running one runs its code, in a process of its own."
 _DIFF = (
     "Compare a target with a reference: config, outputs, metrics, speed, memory, compile time. Without --tgt the "
     "target is the reference's file with --tgt-set."
@@ -192,6 +194,32 @@ def _add_config(parser: argparse.ArgumentParser) -> None:
     compared.add_argument("--json", type=Path, metavar="FILE", help="write the differences")
     compared.add_argument("-v", "--verbose", action="store_true", help="print what does not count, too")
     _add_reading(compared)
+
+
+def _add_sample(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    made = actions.add_parser("extract", help="write every graph that torch finds in a config's model")
+    made.set_defaults(parser=made)
+    made.add_argument("config", metavar="CONFIG", help="config file; its model is run on its first batch")
+    made.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
+    made.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a folder that does not exist")
+    made.add_argument("--seed", type=int, help="seed; by default the config's own")
+    checked = actions.add_parser(
+        "validate",
+        help="run samples and extract them again",
+        description="Exit code: 0 the same graph came out, 1 another, 2 a sample does not run.",
+    )
+    checked.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="samples, or folders with samples")
+    for action in (made, checked):
+        _add_limits(action)
+    listed = actions.add_parser("list", help="name the samples below a folder, without running them")
+    listed.add_argument("folder", type=Path, metavar="DIR", help="folder with samples")
+    listed.add_argument("--max-size", type=_size, metavar="SIZE", help="only those whose tensors take no more")
+    listed.add_argument("--op", metavar="NAME", help="only those that call it, as linear or view")
+    listed.add_argument("--dtype", metavar="NAME", help="only those with a tensor of it, as bfloat16")
+    listed.add_argument("--source", metavar="NAME", help="only those of this source")
+    for action in (made, checked, listed):
+        action.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
 def _one_config(actions: Any, name: str, text: str) -> argparse.ArgumentParser:

@@ -82,6 +82,10 @@ def _command(arguments: argparse.Namespace) -> int:
         from libbench.cli import ranks
 
         return ranks.main(arguments)
+    if arguments.command == "sample":
+        from libbench.cli import sample
+
+        return sample.main(arguments)
     if arguments.command == "sweep":
         from libbench.cli import sweep
 

@@ -29,8 +29,8 @@ def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
 
     Values that are kept are used as they are. Integers are drawn evenly from `min_val` to `max_val` (without them
     they are 0, the one index that is always right), bools by a fair coin, floating values from the normal
-    distribution of mean and std, and then brought between `min_val` and `max_val`. A std that is 0, None, NaN or
-    infinite is replaced by 0.01, for one value alone by 0; a mean that is no finite number by 0.
+    distribution of mean and std, mirrored at `min_val` and clamped between it and `max_val`. A std that is 0, None,
+    NaN or infinite is replaced by 0.01, for one value alone by 0; a mean that is no finite number by 0.
     """
     if meta.data is not None:
         return torch.tensor(meta.data, dtype=meta.dtype).reshape(meta.shape)
@@ -43,6 +43,9 @@ def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
     dtype = meta.dtype if meta.dtype.itemsize > 1 else torch.float32
     tensor = torch.empty(meta.shape, dtype=dtype).normal_(_mean(meta), _std(meta), generator=generator)
     if not dtype.is_complex:
+        if meta.min_val is not None:
+            # Mirrored rather than put on the limit: a channel of no variance at all blows its values up to infinity.
+            tensor.sub_(meta.min_val).abs_().add_(meta.min_val)
         tensor.clamp_(*_limits(meta))
     return tensor.to(meta.dtype)
 
@@ -96,11 +99,8 @@ def _graphnet(sample: Sample, seed: int) -> dict[str, torch.Tensor]:
     spare = torch.Generator().manual_seed(seed)
     # Its classes are called after the tensors, so that the names are in the same order.
     metas = [sample.metas[name] for name in sorted(sample.metas)]
-    found = {meta.name: _graphnet_kept(meta, generator) for meta in metas}
-    return {
-        meta.name: _graphnet_drawn(meta, generator, spare) if found[meta.name] is None else found[meta.name]
-        for meta in metas
-    }
+    kept = [(meta, _graphnet_kept(meta, generator)) for meta in metas]
+    return {meta.name: _graphnet_drawn(meta, generator, spare) if tensor is None else tensor for meta, tensor in kept}
 
 
 _SIGNED = (torch.int8, torch.int16, torch.int32, torch.int64)

@@ -1,0 +1,102 @@
+"""Foreign code run in a child process: a sample validated, a config's model extracted."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from libbench.child import Channel, Child, ChildDied, ChildLate, ChildTooLarge
+from libbench.errors import LibbenchError
+from libbench.interfaces import feed
+from libbench.job import Job
+from libbench.parts import build_parts
+from libbench.samples.extracting import extract
+from libbench.samples.graph import GraphSample
+from libbench.samples.hashing import graph_hash
+
+
+class TryError(LibbenchError):
+    """What ran in the child failed, ended it, or took too long or too much memory."""
+
+
+def extracted(job: Job, folder: Path, timeout: float = 600.0, memory: int | None = None) -> list[Path]:
+    """Build a job's model and its first batch in a child, and write the graphs that torch finds.
+
+    Args:
+        folder: one that does not exist.
+        timeout: seconds.
+        memory: bytes; None for no limit.
+
+    Raises:
+        TryError: it failed; the text says how.
+    """
+    request = {"do": "extract", "ticket": job.ticket(), "folder": str(folder.resolve())}
+    return [Path(each) for each in _tried(request, timeout, memory)]
+
+
+def validated(sample: Path, timeout: float = 600.0, memory: int | None = None) -> bool:
+    """Run a sample in a child, extract it again, and tell whether that gives one graph, and the same.
+
+    Raises:
+        TryError: it did not run, or could not be extracted; the text says why.
+    """
+    return bool(_tried({"do": "validate", "sample": str(sample.resolve())}, timeout, memory))
+
+
+def _tried(request: Mapping[str, Any], timeout: float, memory: int | None) -> Any:
+    with (
+        tempfile.TemporaryDirectory(prefix="libbench-") as folder,
+        closing(Child(_main, Path(folder) / "log", memory)) as child,
+    ):
+        try:
+            child.send(request)
+            answer = child.receive(timeout)
+        except ChildLate:
+            raise TryError(f"no answer within {timeout:g} s") from None
+        except ChildTooLarge as error:
+            raise TryError(f"took {error.used} bytes of memory, and may take {error.most}") from None
+        except ChildDied as error:
+            raise TryError(f"its process ended with code {error.code}") from None
+    if "error" in answer:
+        raise TryError(answer["error"])
+    return answer["value"]
+
+
+def _main(channel: Channel) -> None:
+    request = channel.receive()
+    try:
+        channel.send({"value": _WORK[request["do"]](request)})
+    except Exception as error:
+        name = "" if isinstance(error, LibbenchError) else f"{type(error).__name__}: "
+        channel.send({"error": name + " ".join(str(error).split())})
+
+
+def _extract(request: Mapping[str, Any]) -> list[str]:
+    job = Job.from_ticket(request["ticket"])
+    torch.manual_seed(job.seed)
+    parts = build_parts(job)
+    model = parts.device.put(parts.model)
+    batch = next(iter(parts.data), None)
+    if batch is None:
+        raise LibbenchError("data gave no batch")
+    with parts.workload.setup(model):
+        written = extract(model, parts.device.put(batch.inputs), request["folder"], name=job.name)
+    return [str(each) for each in written]
+
+
+def _validate(request: Mapping[str, Any]) -> bool:
+    model = GraphSample(request["sample"], seed=0).eval()
+    inputs = next(iter(model.own_batches)).inputs
+    with torch.no_grad():
+        feed(model, inputs)
+    with tempfile.TemporaryDirectory(prefix="libbench-") as folder:
+        again = extract(model, next(iter(model.own_batches)).inputs, Path(folder) / "again", name="again")
+        return [graph_hash(each) for each in again] == [graph_hash(Path(request["sample"]))]
+
+
+_WORK: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {"extract": _extract, "validate": _validate}
