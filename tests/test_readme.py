@@ -82,6 +82,8 @@ def test_this_command_is_understood_and_names_files_that_are_there(line):
         files = [parsed.config] if "config" in parsed else [parsed.ref, parsed.tgt]
     elif command == "evaluate":
         files = [parsed.folder, parsed.ref or parsed.folder, parsed.evaluator or parsed.folder]
+    elif command == "sample":
+        files = [parsed.config] if "config" in parsed else []
     elif command == "compare":
         files = [parsed.reference, parsed.target]
     elif command == "sweep":
