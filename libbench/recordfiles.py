@@ -13,7 +13,7 @@ import torch
 
 from libbench.errors import LibbenchError
 from libbench.evaluation import merge_records
-from libbench.tree import Snapshot, load_snapshot, save_snapshot
+from libbench.tree import Snapshot, load_leaves, save_snapshot
 from libbench.tree.leaves import LeafError, from_array, kept
 
 LINES = "records.jsonl"
@@ -82,7 +82,7 @@ def _lines(folder: Path) -> Iterator[dict[int, Any]]:
             number += 1
             line = json.loads(text)
             place = line["tensors"]
-            held = load_snapshot(folder / TENSORS, place).leaves if place is not None else {}
+            held = load_leaves(folder / TENSORS, place) if place is not None else {}
             yield {index: _value(form, held) for index, form in line["records"]}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise LibbenchError(f"{folder / LINES} cannot be read, line {number}: {error}") from error
