@@ -40,7 +40,7 @@ from libbench.evaluators.regression import Regression
 from libbench.evaluators.retrieval import Retrieval
 from libbench.evaluators.together import Together
 from libbench.evaluators.torchmetrics import Torchmetrics
-from libbench.interfaces import Batch, Evaluator
+from libbench.interfaces import Evaluator
 from libbench.recordfiles import RecordWriter, load_records
 from libbench.settings import Tolerance
 
@@ -338,23 +338,26 @@ def test_together_is_made_of_evaluators(evaluators):
 @pytest.mark.parametrize(
     ("given", "found", "words"),
     [
-        (lambda batch: [1.0], {}, "wanted a dict of one record for each dataset index, got a list"),
-        (lambda batch: None, {}, "wanted a dict of one record for each dataset index, got None"),
-        (lambda batch: {}, 1.0, "wanted a dict of a number for each metric, got a float"),
-        (lambda batch: {}, {"n": "many"}, "metric 'n' must be a number, got 'many'"),
-        (lambda batch: {}, {"n": torch.ones(2)}, "metric 'n' must be a number, got a Tensor"),
+        ([1.0], {}, "wanted a dict of one record for each dataset index, got a list"),
+        (None, {}, "wanted a dict of one record for each dataset index, got None"),
+        ({}, 1.0, "wanted a dict of a number for each metric, got a float"),
+        ({}, {"n": "many"}, "metric 'n' must be a number, got 'many'"),
+        ({}, {"n": torch.ones(2)}, "metric 'n' must be a number, got a Tensor"),
     ],
 )
 def test_what_an_evaluator_must_not_give_is_named(given, found, words):
     class Gives(Evaluator):
         def process(self, batch, outputs):
-            return given(batch)
+            return given
 
         def evaluate(self, records):
             return found
 
-    with pytest.raises(TypeError) as error:
-        process(Gives(), Batch(indices=(0,), inputs=torch.ones(1)), torch.ones(1))
+    def run():
+        process(Gives(), batch(0), torch.ones(1))
         evaluate(Gives(), {})
+
+    with pytest.raises(TypeError) as error:
+        run()
 
     assert str(error.value) == words
