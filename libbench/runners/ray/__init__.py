@@ -120,8 +120,8 @@ class RaySession(Conversation):
         self._named = named
 
     def environment(self) -> Mapping[str, Any]:
-        """Describe the machine and the software that the worker runs on."""
-        node = {"node": self.link.node} if self._named else {}
+        """Describe the machine that the worker began on, and its software; `node` names every node that it was on."""
+        node = {"node": ", then ".join(self.link.nodes)} if self._named else {}
         return {**super().environment(), **node}
 
 
