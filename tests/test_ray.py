@@ -24,7 +24,10 @@ from libbench.diff import Plan, diff
 from libbench.errors import LibbenchError
 from libbench.job import SIDE_PARTS, Job
 from libbench.pair import stages
+from libbench.report.json import from_json
+from libbench.report.many import verdict_word
 from libbench.result import SideFailed
+from libbench.rowfile import read_rows
 from libbench.runners.ray import Ray, link
 from libbench.runners.ray.placing import Node, Places, Want
 from libbench.timing import runner_of
@@ -32,6 +35,7 @@ from libbench.timing import runner_of
 TOKEN = "of-the-tests-0123456789abcdef"
 TESTS = Path(__file__).parent
 WITHIN = 60.0
+NODES = 'one={"CPU": 1, "A": 1}', 'two={"CPU": 1, "B": 1, "C": 1}', 'three={"CPU": 1, "C": 1}'
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,11 +67,12 @@ class Nodes:
         )
         self.address = self._process.stdout.readline().strip()
 
-    def lose(self, name):
-        """Kill a node with all that runs on it."""
-        self._process.stdin.write(f"{name}\n")
+    def lose(self, pid):
+        """Kill the node that a process runs on; all that runs there ends a little later."""
+        self._process.stdin.write(f"{pid}\n")
         self._process.stdin.flush()
         assert self._process.stdout.readline() == "gone\n"
+        assert gone(pid)
 
     def close(self):
         self._process.communicate()
@@ -83,11 +88,11 @@ def short_folder():
 
 @pytest.fixture(scope="module")
 def nodes():
-    """Give a cluster of two nodes, one of which has an A and the other a B; it wants a token."""
+    """Give a cluster of three nodes, one of which has an A and another a B; it wants a token."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="lb-") as folder:
         patch.setenv("RAY_AUTH_TOKEN", TOKEN)
         secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
-        cluster = Nodes(Path(folder) / "ray", 'one={"CPU": 2, "A": 1}', 'two={"CPU": 2, "B": 1}', **secret)
+        cluster = Nodes(Path(folder) / "ray", *NODES, **secret)
         yield cluster
         link.disconnect()
         cluster.close()
@@ -216,6 +221,11 @@ def test_a_killed_process_of_rays_is_one_failure_and_leaves_nothing(config, tmp_
     assert [(failed.failure.kind, failed.side) for failed in found] == [("signal", 0)]
     assert len(family) >= 2
     assert all(gone(each.pid) for each in family)
+
+
+def unlike(comparison):
+    """Name what differs, but for how busy the machine was."""
+    return [each.name for each in comparison.comparability if each.name != "load"]
 
 
 def raised(call):
@@ -411,7 +421,7 @@ def test_sides_that_want_different_nodes_get_them_and_no_interval(config, nodes)
 
     sides = comparison.reference, comparison.target
     assert [side.environment["node"].split()[0] for side in sides] == ["one", "two"]
-    assert [unlike.name for unlike in comparison.comparability] == ["node"]
+    assert unlike(comparison) == ["node"]
     assert comparison.exit_code == 0
     assert [(s.low, s.high, s.verdict) for s in comparison.speedups] == [(None, None, "inconclusive")] * 2
     assert "different machines" in comparison.speedups[0].note
@@ -424,21 +434,25 @@ def test_both_sides_of_one_comparison_run_on_one_node(config, nodes):
     comparison = diff(reference, target, Plan(speed=False))
 
     assert comparison.reference.environment["node"] == comparison.target.environment["node"]
-    assert comparison.comparability == ()
+    assert unlike(comparison) == []
 
 
-def test_two_processes_that_use_one_cluster_both_get_their_turn(config, nodes, tmp_path):
-    lines = f"from libbench.runners.ray import Ray\nrunner = {on(nodes)}"
+def test_two_processes_that_use_one_place_of_a_cluster_both_get_their_turn(config, nodes, tmp_path):
+    runner = on(nodes, resources={"A": 1})
+    lines = f"from libbench.runners.ray import Ray\nrunner = {runner}"
     script = "import sys; from libbench.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", script, "run", "--no-speed"]
-    both = [
-        subprocess.Popen([*command, config(name, lines)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for name in "ab"
-    ]
+    command = [sys.executable, "-c", script, "run", "--no-speed", config("a", lines)]
 
-    told = [each.communicate(timeout=2 * WITHIN) for each in both]
+    with opened(job(config, "b", runner=runner), tmp_path / "here") as session:
+        other = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        waited = next(line for line in other.stderr if "waiting for a place" in line)
+        session.prepare()
+        numbers = [output.number for output in session.batches()]
+    told = other.communicate(timeout=2 * WITHIN)
 
-    assert [each.returncode for each in both] == [0, 0], told
+    assert waited
+    assert numbers == [0, 1, 2]
+    assert other.returncode == 0, told
 
 
 def test_a_config_is_sent_along_where_nodes_do_not_have_it(config, nodes, tmp_path):
@@ -481,6 +495,66 @@ def test_another_version_and_an_open_cluster_that_others_can_reach_are_refused(s
         cluster.close()
 
 
+LISTED = "from ray_models import Numbered\nmodel = L(Numbered)(number=0)"
+
+
+def swept(libbench, config, nodes, folder, count, first, act):
+    """Run a list of pairs on two nodes; act on the first process that holds; give each row's word and facts."""
+    acted = []
+
+    def wait_and_act():
+        assert eventually(lambda: list(folder.glob("at-*")))
+        acted.append(act(int(next(folder.glob("at-*")).read_text())))
+
+    thread = threading.Thread(target=wait_and_act)
+    thread.start()
+    lines = f"from libbench.runners.ray import Ray\nrunner = {on(nodes, resources={'C': 1})}\n{LISTED}"
+    code, _, _ = libbench(
+        *("sweep", "--ref", config("a", lines), "--no-speed", "--jobs", 3, "--to", folder / "rows.jsonl"),
+        *("--tgt-set", "model.number=" + ",".join(map(str, range(count))), f"model.first={first}"),
+        *(f"model.folder={folder}", f"model.until={folder / 'until'}"),
+    )
+    thread.join()
+    rows = {row["row"]: from_json(row) for row in read_rows(folder / "rows.jsonl")}
+    numbered = {int(re.search(r"number=(\d+)", name)[1]): row for name, row in rows.items()}
+    return code, {number: verdict_word(row) for number, row in numbered.items()}, numbered, acted[0]
+
+
+def right(count):
+    return {number: "DIFFERENT" if number % 3 == 1 else "same" for number in range(count)}
+
+
+def test_of_twenty_rows_one_loses_its_process_of_rays_and_nineteen_are_right(libbench, config, nodes, tmp_path):
+    def kill(pid):
+        post = next(each for each in psutil.Process(pid).parents() if each.name().startswith("ray::Post"))
+        family = [post, *post.children(recursive=True)]
+        post.kill()
+        (tmp_path / "until").touch()
+        return family
+
+    code, words, rows, family = swept(libbench, config, nodes, tmp_path, 20, 11, kill)
+
+    (lost,) = (number for number, word in words.items() if word == "FAILED")
+    assert words == {**right(20), lost: "FAILED"}
+    assert rows[lost].target.failure.kind == "signal"
+    assert code == 1
+    assert len(family) >= 3
+    assert all(gone(each.pid) for each in family)
+
+
+def test_a_node_that_is_taken_away_amid_a_list_costs_no_row(libbench, config, nodes, tmp_path):
+    """It takes one of the three nodes away."""
+
+    def lose(pid):
+        nodes.lose(pid)
+        (tmp_path / "until").touch()
+
+    _, words, rows, _ = swept(libbench, config, nodes, tmp_path, 9, 4, lose)
+
+    assert words == right(9)
+    assert any(", then " in row.target.environment["node"] for row in rows.values())
+
+
 def test_a_lost_node_is_left_for_another_and_the_last_one_is_a_failure(config, nodes, tmp_path):
     """The last of the tests that need both nodes, since it takes them away."""
     told = []
@@ -488,14 +562,16 @@ def test_a_lost_node_is_left_for_another_and_the_last_one_is_a_failure(config, n
 
     with opened(job(config, "a", EVALUATED, on(nodes)), tmp_path / "out", told.append) as session:
         session.prepare()
-        node = session.link.node
+        node = session.link.nodes[0]
         batches = session.batches()
         first = next(batches)
-        nodes.lose(node.split()[0])
+        nodes.lose(session.link.pid)
         numbers = [first.number, *(output.number for output in batches)]
         metrics = session.metrics().metrics
+        told_of = session.environment()["node"]
 
-    assert session.link.node != node
+    assert session.link.nodes[1] != node
+    assert told_of == f"{node}, then {session.link.nodes[1]}"
     assert numbers == [0, 1, 2]
     assert metrics == expected.metrics
     assert files_of(tmp_path / "out") == files_of(tmp_path / "here")
@@ -503,7 +579,7 @@ def test_a_lost_node_is_left_for_another_and_the_last_one_is_a_failure(config, n
 
     with opened(job(config, "b", runner=on(nodes, retries=0)), tmp_path / "last") as session:
         session.prepare()
-        nodes.lose(session.link.node.split()[0])
+        nodes.lose(session.link.pid)
         with pytest.raises(SideFailed) as failed:
             list(session.batches())
     assert failed.value.failure.kind == "lost"

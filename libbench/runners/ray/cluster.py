@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from libbench.runners.ray.node import Post
+from libbench.post import Post
 from libbench.runners.ray.placing import Node, Place, Places
 from libbench.runners.ray.spares import Spares
 

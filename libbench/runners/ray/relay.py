@@ -123,7 +123,10 @@ class Line:
         settings = {**request["settings"], "scratch": self._cluster.scratch}
         settings["devices"] = place.shared.devices if place.shared is not None else None
         kind = json.dumps([place.options, settings["devices"], settings["threads"]])
-        spare = self._begin(place, kind, json.dumps(settings))
+        try:
+            spare = self._begin(place, kind, json.dumps(settings))
+        finally:
+            self._cluster.places.arrived(place)
         self._held = self._cluster.places.take(want, spare.where["node"], spare.where["devices"])
         self._channel.send({"value": {"node": self._name, "pid": spare.where["pid"]}})
         self._spare = spare
@@ -141,6 +144,7 @@ class Line:
                 with contextlib.suppress(ray.exceptions.RayError):
                     return self._moved_in(spare, settings)
                 # It has ended since it was left.
+            spares.drop_others(kind, place.node)
             if answer is None:
                 self._post = self._cluster.new_post(place)
                 answer = self._post.where.remote()

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-LINGER = 2.0
+LINGER = 5.0
 """Seconds for which a place is kept that nobody uses."""
-KEPT = 60.0
+KEPT = 20.0
 """Seconds after which a place is given back though it is in use again and again: others may be waiting for it."""
 
 
@@ -50,6 +50,13 @@ class Spares:
             if found is not None:
                 self._kept.remove(found)
         return found
+
+    def drop_others(self, kind: str, node: str | None) -> None:
+        """End those of other kinds that may have what a session waits for."""
+        with self._lock:
+            others = [s for s in self._kept if s.kind != kind and node in (None, s.where["node"])]
+        for spare in others:
+            self._drop(spare)
 
     def put(self, spare: Spare) -> None:
         """Keep one until it is taken, or not for long."""

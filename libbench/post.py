@@ -1,7 +1,8 @@
 """What stands on a node of the cluster: a child with the worker in it, and its folder.
 
 It runs in a process of Ray's, which holds no model: a model that crashes takes the child along, and how the child ended
-is told as it is on this machine. Everything that leaves the node is JSON or the bytes of a file.
+is told as it is on this machine. Everything that leaves the node is JSON or the bytes of a file. It stands apart from
+the runner, since every new place waits for all that it imports: the child has torch already, this process needs none.
 """
 
 from __future__ import annotations
