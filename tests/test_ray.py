@@ -28,7 +28,7 @@ from libbench.report.json import from_json
 from libbench.report.many import verdict_word
 from libbench.result import SideFailed
 from libbench.rowfile import read_rows
-from libbench.runners.ray import Ray, link
+from libbench.runners.ray import Ray, connecting, link, spares
 from libbench.runners.ray.placing import Node, Places, Want
 from libbench.timing import runner_of
 
@@ -55,7 +55,12 @@ class Nodes:
 
     def __init__(self, folder, *nodes, **environment):
         cleared = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
-        own = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "PYTHONPATH": f"{TESTS.parent}:{TESTS}"}
+        own = {
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+            "PYTHONPATH": f"{TESTS.parent}:{TESTS}",
+            # A node that is gone is known to be after 1.5 seconds, and not after 15.
+            "RAY_health_check_period_ms": "300",
+        }
         self._log = folder.with_suffix(".log").open("w")
         self._process = subprocess.Popen(
             [sys.executable, str(TESTS / "ray_nodes.py"), str(folder), *nodes],
@@ -196,7 +201,7 @@ def test_a_model_that_crashes_is_a_finding_with_its_signal_and_is_not_tried_agai
 
 def test_what_hangs_is_ended_with_all_that_it_started(config, tmp_path, local):
     result, _ = run(
-        job(config, lines="from ray_models import Hangs\nmodel = L(Hangs)()", runner="L(Ray)(timeout=5)"),
+        job(config, lines="from ray_models import Hangs\nmodel = L(Hangs)()", runner="L(Ray)(timeout=3)"),
         tmp_path / "out",
     )
 
@@ -253,6 +258,29 @@ def test_what_finds_no_place_waits_for_one_and_says_so(config, tmp_path, local):
 
     assert told[0].note == "waiting for a place"
     assert len(results) == 1
+
+
+def test_sessions_of_one_kind_follow_one_another_in_one_process_of_rays(config, tmp_path, local):
+    pids = []
+    for number, runner in enumerate(["L(Ray)()", "L(Ray)()", "L(Ray)(timeout=50)", "L(Ray)(num_cpus=1)"]):
+        with opened(job(config, str(number), runner=runner), tmp_path / str(number)) as session:
+            session.prepare()
+            pids.append(session.link.pid)
+
+    assert pids[0] == pids[1] == pids[2]
+    assert pids[3] != pids[0]
+    assert gone(pids[0])
+
+
+def test_a_place_whose_process_has_ended_meanwhile_is_not_used(config, tmp_path, local):
+    pids = []
+    for number in range(2):
+        with opened(job(config), tmp_path / str(number)) as session:
+            session.prepare()
+            pids.append(session.link.pid)
+        psutil.Process(pids[-1]).kill()
+
+    assert pids[0] != pids[1]
 
 
 def test_what_no_node_has_is_an_error_at_once(config, libbench, local):
@@ -347,6 +375,32 @@ def test_the_second_session_of_a_group_takes_nothing_more_and_sees_the_same_devi
     assert places.choose(want(gpus=1.0), [node("a", GPU=1.0)]).shared is None
 
 
+def test_a_place_is_kept_for_a_moment_and_given_back_after_long_use(monkeypatch):
+    monkeypatch.setattr(spares, "LINGER", 0.05)
+    ended = []
+    kept = spares.Spares(ended.append)
+    idle, used = spares.Spare("idle", "k", {"node": "a"}), spares.Spare("used", "k", {"node": "a"}, born=-1e9)
+
+    kept.put(used)
+    assert ended == ["used"]
+    kept.put(idle)
+    assert kept.take("other", "a") is kept.take("k", "b") is None
+    assert kept.take("k", "a") is idle
+    kept.put(idle)
+    assert eventually(lambda: ended == ["used", "idle"])
+    assert kept.take("k", None) is None
+
+
+def test_those_who_choose_at_one_time_go_to_different_nodes():
+    places, both = Places(), [node("a"), node("b")]
+
+    first, second = (places.choose(want(group=group), both) for group in ("one", "two"))
+    assert {first.node, second.node} == {"a", "b"}
+
+    places.arrived(first)
+    assert places.choose(want(group="three"), both).node == first.node
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -376,14 +430,15 @@ def test_an_address_where_nobody_listens_is_an_error_in_one_line(config, libbenc
     assert err.splitlines()[-1] == f"libbench: no Ray cluster can be reached at {address}: Connection refused"
 
 
-def test_an_address_that_never_answers_is_an_error():
+def test_an_address_that_never_answers_is_an_error(monkeypatch):
+    monkeypatch.setattr(connecting, "PROBE", 1.0)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         waiting = [socket.socket() for _ in range(4)]
         for each in waiting:
             each.setblocking(False)
             each.connect_ex(full.getsockname())
 
-        with pytest.raises(LibbenchError, match=r"no Ray cluster can be reached at .*: no answer within 4 s"):
+        with pytest.raises(LibbenchError, match=r"no Ray cluster can be reached at .*: no answer within 1 s"):
             link.relay_of(f"127.0.0.1:{full.getsockname()[1]}")
 
         for each in waiting:
