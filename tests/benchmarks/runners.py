@@ -66,9 +66,9 @@ def _rows(folder: Path, size: str) -> Iterator[Row]:
         if size == "tiny":
             found.insert(0, (f"{size}: {STEPS[0]}, the first time", first[0], known[0]))
         for what, seconds, local in found:
-            row = Row(f"{what}, {name}", _text(seconds), f"Local {_text(local)}", 1e3 * (seconds - local), unit=" ms")
-            print(row.what, row.ours, flush=True)
-            yield row
+            print(f"{what}, {name}: {_text(seconds)}", flush=True)
+            if name != "Local":
+                yield Row(f"{what}, {name}", _text(seconds), f"Local {_text(local)}", seconds - local, unit=" s")
 
 
 def _session(folder: Path, size: str, name: str) -> tuple[float, ...]:
