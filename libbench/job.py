@@ -26,6 +26,7 @@ from libbench.config import (
 from libbench.config.signatures import shape_of
 from libbench.config.targets import callable_target
 from libbench.errors import ConfigError, did_you_mean
+from libbench.namespaces import one_namespace
 from libbench.result import JobRecord
 
 REQUIRED = ("model",)
@@ -243,6 +244,7 @@ def run_problems(config: DictConfig, name: str, build: bool) -> list[str]:
 
 def _complete(config: DictConfig, name: str) -> DictConfig:
     """Give a copy with every part, or say which is missing or misspelt."""
+    config = one_namespace(config, name)
     problems = part_problems(config, name)
     if problems:
         raise ConfigError(problems[0])

@@ -78,6 +78,21 @@ def test_of_twenty_rows_one_is_killed_and_nineteen_are_right(libbench, config, t
     ] == []
 
 
+def test_a_rank_that_is_killed_costs_its_row_and_no_other(libbench, config, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    ranks = NUMBERED.replace("if self.number ==", "if os.environ.get('RANK') == '1' and self.number ==")
+    ranks += "runner = L('libbench.runners.distributed.Distributed')(nproc=2)\n"
+
+    code, out, _ = libbench(
+        *("sweep", "--ref", config("a", NUMBERED), "--tgt", config("ranks", ranks), "--no-speed", "--to", file),
+        *("--tgt-set", "model.number=0,2,3,5,6", "model.deadly=3"),
+    )
+
+    assert words(file) == {f"model.number={n}": "FAILED" if n == 3 else "same" for n in (0, 2, 3, 5, 6)}
+    assert "rank 1: killed by SIGKILL" in out
+    assert code == 1
+
+
 def test_a_reference_that_is_killed_once_costs_one_row_and_not_all_of_its_targets(libbench, config, tmp_path):
     file = tmp_path / "rows.jsonl"
 

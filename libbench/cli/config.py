@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from omegaconf import DictConfig
+
 from libbench.cli.output import put, style_of, tell
 from libbench.config import LazyConfig, Line, as_overrides, difference, flat, load_saved, show, validate
 from libbench.errors import ConfigError
 from libbench.job import PARTS, call_problems, default_parts, filled, part_problems, run_problems
+from libbench.namespaces import one_namespace
 from libbench.records import encode, write_json
 from libbench.report.changes import render_changes
 
@@ -32,7 +35,8 @@ def _load(file: str, overrides: Sequence[str], allow: Sequence[str] | None) -> A
 
 def _read(file: str, allow: Sequence[str] | None) -> Any:
     if allow is None:
-        return LazyConfig.load(file, values=PARTS)
+        config = LazyConfig.load(file, values=PARTS)
+        return one_namespace(config, file) if isinstance(config, DictConfig) else config
     if Path(file).suffix == ".py":
         raise ConfigError(f"--allow is for saved configs; {file} is Python, and loading it runs whatever is in it")
     return load_saved(file, allow=allow)

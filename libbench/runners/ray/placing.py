@@ -130,7 +130,7 @@ class Places:
 
     def _busyness(self, node: Node) -> tuple[int, float]:
         # What the cluster says of its nodes is a moment old, and of those who wait there it says nothing.
-        ours = sum(each.node == node.id for each in (*self._held, *self._coming))
+        ours = [*(each.node for each in self._held), *(each.node for each in self._coming)].count(node.id)
         taken = node.total.get("CPU", 0) - node.free.get("CPU", 0)
         return ours, taken / max(1.0, node.total.get("CPU", 0))
 
