@@ -2,7 +2,7 @@
 
 from libbench.tree.convert import map_tensors
 from libbench.tree.describe import join
-from libbench.tree.files import SnapshotError, load_leaves, load_snapshot, move_snapshot, remove_snapshot, save_snapshot
+from libbench.tree.files import SnapshotError, load_snapshot, move_snapshot, remove_snapshot, save_snapshot
 from libbench.tree.snapshot import Snapshot, fingerprint, form_of, same_form, snapshot, tensors
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "fingerprint",
     "form_of",
     "join",
-    "load_leaves",
     "load_snapshot",
     "map_tensors",
     "move_snapshot",

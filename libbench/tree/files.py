@@ -6,7 +6,7 @@ import json
 import os
 import reprlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,6 @@ from libbench.errors import UnavailableError
 from libbench.tree.checking import check_forms, check_structure
 from libbench.tree.leaves import SPARSE_COMPRESSED, as_bytes, parts
 from libbench.tree.snapshot import Snapshot
-
-Check = Callable[[Any, Mapping[str, torch.Tensor]], None]
 
 _FORMAT = 1
 _NATIVE = {
@@ -67,19 +65,6 @@ def load_snapshot(folder: str | os.PathLike[str], number: int) -> Snapshot:
     Raises:
         SnapshotError: a file is missing or damaged; the text names it.
     """
-    return _load(folder, number, check_structure)
-
-
-def load_leaves(folder: str | os.PathLike[str], number: int) -> Mapping[str, torch.Tensor]:
-    """Read the tensors of a snapshot by name, whatever structure they are part of.
-
-    Raises:
-        SnapshotError: as for `load_snapshot`.
-    """
-    return _load(folder, number, lambda structure, leaves: None).leaves
-
-
-def _load(folder: str | os.PathLike[str], number: int, check: Check) -> Snapshot:
     path = _target(folder, number).with_suffix(".json")
     try:
         content = json.loads(path.read_text(encoding="ascii"))
@@ -88,7 +73,7 @@ def _load(folder: str | os.PathLike[str], number: int, check: Check) -> Snapshot
         with safe_open(path, framework="pt") as file:
             leaves = {name: _unpack(form, file) for name, form in forms.items()}
         path = path.with_suffix(".json")
-        check(structure, leaves)
+        check_structure(structure, leaves)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else error
         raise SnapshotError(f"{path} cannot be read as a saved snapshot: {what}") from error
