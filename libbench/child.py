@@ -234,7 +234,10 @@ def _enter(main: Callable[[Channel], None], connection: Connection, log: str, en
     # Every child has the pipe by which the fork server knows that its parent lives; only the parent should hold it.
     os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
     _die_with_parent()
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    except FileNotFoundError:
+        os._exit(1)  # the parent was interrupted and has cleared its folder; nobody waits for this child
     for stream in (1, 2):
         os.dup2(output, stream)
     os.close(output)

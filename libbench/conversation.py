@@ -73,12 +73,14 @@ class Conversation:
         self._watch = watch
         self._timeout = self._left = timeout
         self._at = Event(0, "instantiate")
+        self._environment: Mapping[str, Any] | None = None
         self.died = False
         self.idle = True
 
     def environment(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.ask({"do": "environment"})
-        return found
+        if self._environment is None:
+            self._environment = self.ask({"do": "environment"})
+        return self._environment
 
     def prepare(self) -> tuple[Preparation, ...]:
         self.ask(self._opening)

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from libbench.findings import Verdict
 
+LOSS = "loss"
+"""The path of the loss in what a training step gives."""
+
 
 @dataclass(frozen=True)
 class Loss:

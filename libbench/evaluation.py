@@ -69,7 +69,10 @@ def process(evaluator: Evaluator, batch: Batch, outputs: Any, name: str = "") ->
     called = _called(evaluator, name)
     with noted(f"{called}.process, batch {batch.number}, indices {brief(batch.indices)}"), random_state_put_back():
         before = _marks(outputs)
-        records = {operator.index(index): record for index, record in evaluator.process(batch, outputs).items()}
+        given = evaluator.process(batch, outputs)
+        if not isinstance(given, Mapping):
+            raise TypeError(f"wanted a dict of one record for each dataset index, got {_short(given)}")
+        records = {operator.index(index): record for index, record in given.items()}
         for path, tensor, mark in before:
             if _mark(tensor) != mark:
                 raise LibbenchError(f"{called} changed the tensor at {path} in place; others read it, so copy it first")
@@ -88,7 +91,9 @@ def evaluate(evaluator: Evaluator, records: Mapping[int, Any], name: str = "") -
     """
     with noted(f"{_called(evaluator, name)}.evaluate, {len(records)} records"), random_state_put_back():
         found = evaluator.evaluate(dict(sorted(records.items())))
-        return {str(metric): float(value) for metric, value in found.items()}
+        if not isinstance(found, Mapping):
+            raise TypeError(f"wanted a dict of a number for each metric, got {_short(found)}")
+        return {str(metric): _number(str(metric), value) for metric, value in found.items()}
 
 
 def shallow(outputs: Any) -> Any:
@@ -136,6 +141,18 @@ def noted(what: str) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"in {what}")
         raise
+
+
+def _number(metric: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"metric {metric!r} must be a number, got {_short(value)}") from error
+
+
+def _short(value: Any) -> str:
+    """Give a value as text that fits in a message."""
+    return repr(value) if isinstance(value, str | None) and len(str(value)) <= 60 else f"a {type(value).__qualname__}"
 
 
 def _called(evaluator: Evaluator, name: str) -> str:

@@ -251,7 +251,10 @@ class Session(Protocol):
     """A Worker seen from outside. Every method but `close` raises `SideFailed` when a side fails."""
 
     def environment(self) -> Mapping[str, Any]:
-        """Describe the machine and the software that the worker runs on."""
+        """Describe the machine and the software that the worker runs on, as they were when this was first asked.
+
+        What has changed since, such as the node of a cluster, is added; asking again takes no time.
+        """
         ...
 
     def prepare(self) -> tuple[Preparation, ...]:

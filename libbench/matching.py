@@ -144,9 +144,13 @@ class Matcher:
         return replace(report, verdict="different", reasons=report.reasons + one_sided) if one_sided else report
 
     def inputs(self) -> str | None:
-        """Give the fingerprint of all inputs, where both sides had the same; None for other inputs, or none."""
-        other = self._other_inputs or self._untold or (self._trains and self._strayed)
-        return self._hashes[1].hexdigest() if self._matched and not other else None
+        """Give the fingerprint of all inputs, where both sides had the same; None for other inputs, or none.
+
+        It is empty where it cannot be told, since the sides cut the same samples among other numbers of ranks.
+        """
+        if not self._matched or self._other_inputs or (self._trains and self._strayed):
+            return None
+        return "" if self._untold else self._hashes[1].hexdigest()
 
     def unlike(self) -> Iterator[Unlike]:
         """Say in what the batches of the two sides differ."""

@@ -229,6 +229,7 @@ def stages(
                 take(output)
                 outputs.append(output)
             result = replace(_with_calls(result, outputs), evaluation=session.metrics())
+            result = replace(result, environment=session.environment())
             yield result
             if rerun:
                 yield replace(result, reruns=(_rerun(session),))

@@ -60,4 +60,4 @@ def build_parts(job: Job) -> Parts:
 def _check_role(name: str, part: Any) -> None:
     lacking = [f"{method}()" for method in _ROLES[name] if not hasattr(part, method)]
     if lacking:
-        raise LibbenchError(f"{name} must have {', '.join(lacking)}, got {part!r}")
+        raise LibbenchError(f"{name} must have {', '.join(lacking)}, got a {type(part).__qualname__}")

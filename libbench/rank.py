@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import torch
 
 from libbench import environment
 from libbench.alignment import Probe, rounds_of
 from libbench.group import Group, Seat, arrived
-from libbench.interfaces import Batch, Watch
+from libbench.interfaces import Batch, Stepping, Watch
 from libbench.job import Job
 from libbench.measure import Trial, quiet
 from libbench.measured import Measurement
@@ -102,7 +103,13 @@ class RankWorker(Worker):
             rounds = rounds_of(world)
             for number, assigned in enumerate(rounds):
                 part = parts[assigned[self._group.rank] % len(parts)]
-                save_snapshot(snapshot(side.call(side.fresh(part)), copy=False), folder, number)
+                side.restart()
+                outputs = side.call(side.fresh(part))
+                workload = side.parts.workload
+                if isinstance(workload, Stepping):
+                    # What a step leaves of gradients and parameters comes from all ranks, as it should.
+                    outputs = {"loss": torch.tensor(workload.loss().mean)}
+                save_snapshot(snapshot(outputs, copy=False), folder, number)
         return Probe(str(folder), rounds, fed, len(marks) == world)
 
     def _exchanged(self, side: Side) -> list[Batch]:

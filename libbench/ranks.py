@@ -9,8 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
+
 from libbench.alignment import Found, Probe, alignment
 from libbench.conversation import Conversation
+from libbench.curves import LOSS
+from libbench.drift import curve_of
 from libbench.findings import Rerun
 from libbench.group import Split
 from libbench.measured import Measurement
@@ -20,7 +24,7 @@ from libbench.reruns import compare_runs
 from libbench.result import Evaluation, Output, Preparation, SideFailed
 from libbench.settings import Timer
 from libbench.side import FILES, first_outputs
-from libbench.tree import load_snapshot, move_snapshot, remove_snapshot
+from libbench.tree import load_snapshot, move_snapshot, remove_snapshot, save_snapshot
 
 T = TypeVar("T")
 _GRACE = 0.5
@@ -136,14 +140,24 @@ class Ranks:
         """Give the outputs of a turn, rank by rank, but for those that are padding alone; a training's step is one."""
         steps = [output for output in turn if output is not None and output.losses]
         if steps:
-            yield self._moved(0, merged_step(steps, by_turns=self._split == "samples"))
+            whole = self._moved(0, merged_step(steps, by_turns=self._split == "samples"))
             for rank, step in enumerate(steps[1:], start=1):
                 remove_snapshot(self._place(rank), step.number)
+            if len(steps) > 1:
+                self._keep_loss(whole)
+            yield whole
             return
         for rank, output in enumerate(turn):
             if output is not None and (output.unpadded or not output.padding):
                 self._ran[rank].update(output.unpadded)
                 yield self._moved(rank, output)
+
+    def _keep_loss(self, step: Output) -> None:
+        """Put the loss of all ranks in place of rank 0's in the snapshot of a step."""
+        taken, curve = load_snapshot(self._folder, step.number), curve_of([step])
+        if curve is not None and LOSS in taken.leaves:
+            loss = torch.full_like(taken.leaves[LOSS], curve.steps[0].loss)
+            save_snapshot(replace(taken, leaves={**taken.leaves, LOSS: loss}), self._folder, step.number)
 
     def _same(self, turn: Sequence[Output | None]) -> Iterator[Output]:
         """Give rank 0's output of a turn, and note who gave another."""

@@ -13,7 +13,7 @@ import torch
 
 from libbench.errors import LibbenchError
 from libbench.evaluation import merge_records
-from libbench.tree import Snapshot, load_snapshot, save_snapshot
+from libbench.tree import load_snapshot, save_snapshot, snapshot
 from libbench.tree.leaves import LeafError, from_array, kept
 
 LINES = "records.jsonl"
@@ -47,7 +47,7 @@ class RecordWriter:
                 raise TypeError(f"the record of sample {index} cannot be kept: {error}") from error
         if held:
             self._tensors.mkdir(exist_ok=True)
-            save_snapshot(Snapshot({}, held), self._tensors, self._lines)
+            save_snapshot(snapshot(held, copy=False), self._tensors, self._lines)
         line = {"tensors": self._lines if held else None, "records": forms}
         self._file.write(json.dumps(line, allow_nan=False) + "\n")
         self._file.flush()

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from libbench.checks import checks
-from libbench.config import LazyConfig, from_text, instantiate_parts
+from libbench.config import LazyConfig, digest, from_text, instantiate_parts
+from libbench.config.freezing import Freezer
 from libbench.errors import ConfigError, LibbenchError
 from libbench.evaluation import evaluate
 from libbench.interfaces import Evaluator
@@ -18,6 +19,9 @@ from libbench.recordfiles import load_records
 from libbench.result import Comparison, Evaluation, Result
 from libbench.saved import SavedSide
 from libbench.settings import Tolerance
+
+_JUDGES = ("evaluator", "tolerance")
+"""The parts of a config that say how records are judged."""
 
 
 def reevaluated(side: SavedSide, evaluator: Evaluator) -> Result:
@@ -62,10 +66,10 @@ def evaluator_of(
     """
     saved = f"the config saved in {side.folder}"
     config: Any = from_text(side.result.job.config, name=saved) if file is None else LazyConfig.load(file, values=PARTS)
-    config = LazyConfig.apply_overrides(config, list(overrides), defaults=default_parts())
+    config = _overridden(config, overrides)
     if config.get("evaluator") is None:
         raise ConfigError(f"{file or saved} assigns no 'evaluator'; name a config that does with --evaluator")
-    parts = [part for part in ("evaluator", "tolerance") if part in config]
+    parts = [part for part in _JUDGES if part in config]
     built = dict(instantiate_parts(config, parts))
     evaluator, tolerance = built["evaluator"], built.get("tolerance")
     if not isinstance(evaluator, Evaluator):
@@ -73,3 +77,21 @@ def evaluator_of(
     if not isinstance(tolerance, Tolerance | None):
         raise ConfigError(f"tolerance of {file or saved} must be a Tolerance, got {tolerance!r}")
     return evaluator, tolerance
+
+
+def _overridden(config: Any, overrides: Sequence[str]) -> Any:
+    """Apply overrides one by one; one that leaves what judges as it was asks for what cannot be had."""
+    for line in overrides:
+        before = _judging(config)
+        config = LazyConfig.apply_overrides(config, [line], defaults=default_parts())
+        part = line.lstrip("+~").partition("=")[0].partition(".")[0]
+        if part not in _JUDGES and before is not None and _judging(config) == before:
+            raise ConfigError(f"{line!r} changes nothing: only {' and '.join(_JUDGES)} are built, the side is not run")
+    return config
+
+
+def _judging(config: Any) -> str | None:
+    """Give a hash of what judges; None where a value in it stands for another one, which may be anywhere."""
+    freezer = Freezer()
+    tree = freezer.tree({part: config[part] for part in _JUDGES if part in config})
+    return None if freezer.refers else digest(tree)

@@ -250,7 +250,8 @@ class Comparison:
     Attributes:
         changes: the difference of the two configs.
         comparability: what else differs between the sides.
-        inputs: fingerprint of the inputs of all batches that both sides ran; None when they differ or are none.
+        inputs: fingerprint of the inputs of all batches that both sides ran; None when they differ or are none,
+            empty where the same samples went to other numbers of ranks.
         outputs: judged by tolerance; None when no batch was compared.
         truth: both sides judged by a float64 copy of the reference, which then decides on floating values; None where
             none was asked for.

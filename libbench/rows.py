@@ -80,7 +80,10 @@ def check_rows(rows: Sequence[Row], plan: Plan, jobs: int) -> None:
             another's timing.
     """
     for row in rows:
-        settings_of(row.reference, row.target, plan)
+        try:
+            settings_of(row.reference, row.target, plan)
+        except LibbenchError as error:
+            raise LibbenchError(f"row {row.name!r}: {error}") from error
         for side in (row.reference, row.target):
             if not isinstance(side, Job):
                 continue

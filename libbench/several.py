@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from libbench.data import DataError
+from libbench.errors import LibbenchError
 from libbench.interfaces import Batch
 
 
@@ -40,6 +41,17 @@ class Several:
                 raise TypeError(f"{name} must be a loader with a dataset that has len(), got {loader!r}")
             self.first[name] = self._samples
             self._samples += len(loader.dataset)
+
+    def part(self, rank: int, world: int, *, pad: bool = True) -> Several:
+        """Give one rank's part of each batch of every loader, as the loaders' own `part(rank, world)` makes it.
+
+        Raises:
+            LibbenchError: a loader has no such method.
+        """
+        for name, loader in self.loaders.items():
+            if not hasattr(loader, "part"):
+                raise LibbenchError(f"{name} has no part(rank, world), got a {type(loader).__qualname__}")
+        return Several(**{name: loader.part(rank, world, pad=pad) for name, loader in self.loaders.items()})
 
     def __len__(self) -> int:
         """Give the number of batches."""

@@ -24,6 +24,11 @@ from libbench.tree import load_snapshot
 
 Watch = Callable[[str, Event], None]
 
+LONGEST_ROUND = 32 * ROUND
+"""Pairs of a round at most where two sides take turns: in a longer one the machine may drift."""
+AROUND = 2.0
+"""How many times the budget the rounds may take with all that goes by around the calls."""
+
 
 def runner_of(job: Job) -> Runner:
     """Build a job's runner."""
@@ -153,16 +158,25 @@ def _alternating(jobs: Sequence[Job], timer: Timer, folder: Path, watch: Callabl
                 stack.callback(session.close)
                 prepared += session.prepare()
             sessions.append(session)
-        rounds: list[tuple[Measurement, Measurement]] = []
-        while not _enough(rounds, timer):
-            order = (0, 1) if len(rounds) % 2 == 0 else (1, 0)
-            warmup = timer.warmup if not rounds else 1
-            done: dict[int, Measurement] = {}
-            for side in order:
-                with _as_side(side):
-                    done[side] = sessions[side].measure(replace(timer, pairs=ROUND, warmup=warmup))
-            rounds.append(_paired(done[0], done[1]))
-        return _with_first_calls(_joined(rounds), prepared)
+        return _with_first_calls(_joined(_rounds(sessions, timer)), prepared)
+
+
+def _rounds(sessions: Sequence[Session], timer: Timer) -> list[tuple[Measurement, Measurement]]:
+    """Time two sides by turns; a round grows as long as most of its time goes by around its calls."""
+    rounds: list[tuple[Measurement, Measurement]] = []
+    size, begin = ROUND, time.monotonic()
+    while not _enough(rounds, timer, time.monotonic() - begin):
+        start = time.monotonic()
+        order = (0, 1) if len(rounds) % 2 == 0 else (1, 0)
+        warmup = timer.warmup if not rounds else 1
+        done: dict[int, Measurement] = {}
+        for side in order:
+            with _as_side(side):
+                done[side] = sessions[side].measure(replace(timer, pairs=size, warmup=warmup))
+        rounds.append(_paired(done[0], done[1]))
+        if done[0].seconds + done[1].seconds < (time.monotonic() - start) / 2:
+            size = min(2 * size, LONGEST_ROUND, max(1, _most(timer) - _pairs(rounds)))
+    return rounds
 
 
 def _paired(reference: Measurement, target: Measurement) -> tuple[Measurement, Measurement]:
@@ -175,10 +189,19 @@ def _paired(reference: Measurement, target: Measurement) -> tuple[Measurement, M
     return cut(reference), cut(target)
 
 
-def _enough(rounds: list[tuple[Measurement, Measurement]], timer: Timer) -> bool:
+def _enough(rounds: Sequence[tuple[Measurement, Measurement]], timer: Timer, took: float) -> bool:
+    """Tell whether to stop, `took` seconds after the first round began, with all that goes by around the calls."""
     spent = sum(side.seconds for pair in rounds for side in pair)
-    pairs = sum(len(reference.clocks[0]["wall"].seconds) for reference, _ in rounds)
-    return bool(rounds) and (spent > timer.budget or pairs >= (timer.pairs or MOST_PAIRS))
+    late = spent > timer.budget or took > AROUND * timer.budget
+    return bool(rounds) and (late or _pairs(rounds) >= _most(timer))
+
+
+def _pairs(rounds: Sequence[tuple[Measurement, Measurement]]) -> int:
+    return sum(len(reference.clocks[0]["wall"].seconds) for reference, _ in rounds)
+
+
+def _most(timer: Timer) -> int:
+    return timer.pairs or MOST_PAIRS
 
 
 def _joined(rounds: list[tuple[Measurement, Measurement]]) -> Measurement:

@@ -8,14 +8,11 @@ from typing import Any
 import torch
 
 from libbench.compare.arrays import tolerance_for
-from libbench.curves import CurveReport
+from libbench.curves import LOSS, CurveReport
 from libbench.drift import Allowance, compare_curves
 from libbench.findings import LeafReport, OutputsReport, Verdict
 from libbench.result import Result
 from libbench.settings import Tolerance
-
-LOSS = "loss"
-"""The path of the loss in what a training step gives."""
 
 
 def curves_of(reference: Result, target: Result, tolerance: Tolerance) -> CurveReport | None:

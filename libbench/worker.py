@@ -70,10 +70,13 @@ class Worker:
         self._watch = watch
         self._folder = folder
         self._timed: list[TimedSide] = []
+        self._environment: Mapping[str, Any] | None = None
 
     def environment(self) -> Mapping[str, Any]:
         """Describe the machine, the software and the first side's device."""
-        return {**environment.describe(self._sides[0].job.file), **self._sides[0].describe_device()}
+        if self._environment is None:
+            self._environment = {**environment.describe(self._sides[0].job.file), **self._sides[0].describe_device()}
+        return self._environment
 
     def prepare(self) -> tuple[Preparation, ...]:
         """Build and compile the sides, in an order drawn at random."""

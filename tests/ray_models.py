@@ -45,3 +45,20 @@ class Slow(torch.nn.Module):
         while not self.file.exists():
             time.sleep(0.01)
         return x + 1
+
+
+class Numbered(torch.nn.Linear):
+    """Says from a number on which process it is in, and then waits until a file is there."""
+
+    def __init__(self, number, first=99, folder="", until=""):
+        super().__init__(4, 3)
+        self.number, self.first, self.folder, self.until = number, first, Path(folder), Path(until)
+
+    def forward(self, x):
+        if self.number >= self.first and not self.until.exists():
+            part = self.folder / f"part-{self.number}"
+            part.write_text(str(os.getpid()))
+            part.rename(self.folder / f"at-{self.number}")
+            while not self.until.exists():
+                time.sleep(0.01)
+        return super().forward(x) + (self.number % 3 == 1)

@@ -208,3 +208,36 @@ def test_a_ratio_is_named_by_what_it_is_made_of():
     assert ratio_named(0.25, 4) == "ratio 0.25 = 1 / world size"
     assert ratio_named(8.0, 2, count=8) == "ratio 8 = count"
     assert ratio_named(1.7, 2) == "ratio 1.7"
+
+
+def test_a_rank_that_dies_is_named_with_the_stage(libbench, config):
+    dies = """
+        import os
+        class Dies(torch.nn.Linear):
+            def forward(self, x):
+                return os.kill(os.getpid(), 9) if os.environ["RANK"] == "1" else super().forward(x)
+        model = L(Dies)(in_features=4, out_features=3)
+        runner = L("libbench.runners.distributed.Distributed")(nproc=2)
+    """
+
+    code, out, err = libbench("ranks", config("dies", dies))
+
+    assert (code, out) == (2, "")
+    assert "dies failed in evaluate: rank 1: killed by SIGKILL" in err
+
+
+def test_a_training_that_averages_gradients_is_aligned(libbench, config):
+    training = """
+        from torch.nn.parallel import DistributedDataParallel
+        from libbench.workloads.training import IndexedLoss, Training
+        model = L(DistributedDataParallel)(module=model)
+        loss = L(IndexedLoss)(function=torch.nn.functional.cross_entropy, targets=[0, 1, 2, 1, 0, 2, 1, 0, 1, 2])
+        sgd = L(torch.optim.SGD).partial(lr=0.5)
+        workload = L(Training)(loss=loss, optimizer=sgd, steps=4, gradients="*", parameters="*")
+        runner = L("libbench.runners.distributed.Distributed")(nproc=2)
+    """
+
+    code, out, _ = libbench("ranks", config("training", training))
+
+    assert out.startswith("ALIGNED")
+    assert code == 0

@@ -45,6 +45,8 @@ def test_an_item_inserted_in_front_is_one_line():
         ([1, 2, 3], [2, 3], ["v.0: removed 1 | "]),
         ([1, 2, 3], [1, 3, 2], ["v.2 -> v.1: moved 3 | 3"]),
         ([1, 2, 3], [1, 5, 3], ["v.1: changed 2 | 5"]),
+        ((48, 24), (24, 12), ["v.0: changed 48 | 24", "v.1: changed 24 | 12"]),
+        ([3, 8, 8], [8, 8, 4], ["v.0: changed 3 | 8", "v.2: changed 8 | 4"]),
         ([], [], []),
         ([L(A)(), L(B)(n=1)], [L(A)(), L(X)(n=1)], ["v.1: target B(n=1) | X(n=1)"]),
         ([L(A)(n=1)], [L(X)(), L(A)(n=2)], ["v.0: added  | X()", "v.0.n -> v.1.n: changed 1 | 2"]),

@@ -6,7 +6,7 @@ from test_distributed import BLOCK, runner
 
 from libbench.diff import Plan, diff, diff_all, run
 from libbench.job import Job
-from libbench.report.text import render
+from libbench.report.text import headline, render
 from libbench.settings import Tolerance
 
 NO_SPEED = Plan(speed=False)
@@ -53,6 +53,10 @@ def test_data_parallel_sharded_and_tensor_parallel_trainings_follow_the_curve_of
         assert comparison.curve.judged == 6
         assert comparison.target.curve.ranks == ranks
         assert comparison.curve.drift[-1] < 1e-5
+        if comparison.outputs.batches:
+            (loss,) = comparison.outputs.leaves
+            assert (loss.verdict, loss.mismatches) == ("same", 0)
+            assert "differ" not in headline(comparison)
         losses = [step.loss for step in comparison.target.curve.steps]
         assert all(later < sooner for sooner, later in zip(losses[:3], losses[3:], strict=True))
         assert comparison.exit_code == 0, verdicts(comparison)

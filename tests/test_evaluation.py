@@ -333,3 +333,31 @@ def test_what_evaluators_say_of_the_records_has_their_names():
 def test_together_is_made_of_evaluators(evaluators):
     with pytest.raises((ValueError, TypeError), match="must (have|be) an evaluator"):
         Together(**evaluators)
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "words"),
+    [
+        ([1.0], {}, "wanted a dict of one record for each dataset index, got a list"),
+        (None, {}, "wanted a dict of one record for each dataset index, got None"),
+        ({}, 1.0, "wanted a dict of a number for each metric, got a float"),
+        ({}, {"n": "many"}, "metric 'n' must be a number, got 'many'"),
+        ({}, {"n": torch.ones(2)}, "metric 'n' must be a number, got a Tensor"),
+    ],
+)
+def test_what_an_evaluator_must_not_give_is_named(given, found, words):
+    class Gives(Evaluator):
+        def process(self, batch, outputs):
+            return given
+
+        def evaluate(self, records):
+            return found
+
+    def run():
+        process(Gives(), batch(0), torch.ones(1))
+        evaluate(Gives(), {})
+
+    with pytest.raises(TypeError) as error:
+        run()
+
+    assert str(error.value) == words

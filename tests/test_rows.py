@@ -78,6 +78,21 @@ def test_of_twenty_rows_one_is_killed_and_nineteen_are_right(libbench, config, t
     ] == []
 
 
+def test_a_rank_that_is_killed_costs_its_row_and_no_other(libbench, config, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    ranks = NUMBERED.replace("if self.number ==", "if os.environ.get('RANK') == '1' and self.number ==")
+    ranks += "runner = L('libbench.runners.distributed.Distributed')(nproc=2)\n"
+
+    code, out, _ = libbench(
+        *("sweep", "--ref", config("a", NUMBERED), "--tgt", config("ranks", ranks), "--no-speed", "--to", file),
+        *("--tgt-set", "model.number=0,2,3,5,6", "model.deadly=3"),
+    )
+
+    assert words(file) == {f"model.number={n}": "FAILED" if n == 3 else "same" for n in (0, 2, 3, 5, 6)}
+    assert "rank 1: killed by SIGKILL" in out
+    assert code == 1
+
+
 def test_a_reference_that_is_killed_once_costs_one_row_and_not_all_of_its_targets(libbench, config, tmp_path):
     file = tmp_path / "rows.jsonl"
 
@@ -260,3 +275,37 @@ def test_every_row_on_disk_is_a_whole_comparison(libbench, config, tmp_path):
     comparison = from_json(json.loads(line))
     assert comparison.complete
     assert comparison.outputs.verdict == "same"
+
+
+def test_a_list_without_a_pair_is_named(libbench, tmp_path):
+    listed = tmp_path / "pairs.txt"
+    listed.write_text("# nothing yet\n")
+
+    code, _, err = libbench("sweep", "--list", listed, "--to", tmp_path / "rows.jsonl")
+
+    assert code == 2
+    assert f"{listed} names no pair; wanted lines of REFERENCE TARGET" in err
+
+
+def test_a_pair_that_cannot_be_judged_is_named_before_anything_runs(libbench, config, tmp_path):
+    config("a"), config("b")
+    listed = tmp_path / "pairs.txt"
+    listed.write_text("a.py b.py\na.py b.py ref.seed=1 tgt.seed=2\n")
+
+    code, out, err = libbench("sweep", "--list", listed, "--no-speed", "--to", tmp_path / "rows.jsonl")
+
+    assert (code, out) == (2, "")
+    assert "row 'ref.seed=1 seed=2': different seeds cannot be judged" in err
+
+
+def test_a_row_that_is_no_comparison_is_named_with_its_file(libbench, config, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    asked = ("sweep", "--ref", config("a"), "--tgt", config("b"), "--no-speed", "--to", path)
+    libbench(*asked)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({"key": document["key"], "schema": "libbench.result"}) + "\n")
+
+    code, _, err = libbench(*asked)
+
+    assert code == 2
+    assert f"the row 'b' in {path} cannot be read: " in err

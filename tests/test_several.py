@@ -5,6 +5,7 @@ import torch
 
 from libbench.data import DataError, IndexedLoader
 from libbench.diff import Plan, diff
+from libbench.errors import LibbenchError
 from libbench.evaluation import Collected, evaluate, process
 from libbench.evaluators.accuracy import Accuracy
 from libbench.evaluators.by_source import BySource
@@ -136,3 +137,22 @@ def test_two_loaders_of_one_dataset_class_have_two_results(config):
     ]  # fmt: skip
     assert comparison.outputs.samples == 8
     assert comparison.exit_code == 0
+
+
+def test_a_rank_has_its_part_of_each_batch_of_every_loader():
+    parts = [list(several(4).part(rank, 2)) for rank in range(2)]
+
+    assert [[batch.indices for batch in part] for part in parts] == [
+        [(0, 2), (4,), (5, 7)],
+        [(1, 3), (4,), (6, 5)],
+    ]
+    assert [[batch.padding for batch in part] for part in parts] == [[0, 0, 0], [0, 1, 1]]
+    assert [batch.source for batch in parts[1]] == ["val", "val", "test"]
+
+
+def test_a_loader_without_parts_is_named():
+    class Whole:
+        dataset = (1, 2)
+
+    with pytest.raises(LibbenchError, match=r"test has no part\(rank, world\)"):
+        Several(val=IndexedLoader(Corners([0]), 1), test=Whole()).part(0, 2)

@@ -375,3 +375,10 @@ def test_two_configs_of_a_training_differ_in_what_was_changed():
     reference, target = (Job.of(config, name) for name in ("reference", "target"))
 
     assert diff(reference, target, NO_SPEED).changes == ()
+
+
+def test_a_side_that_trains_by_itself_is_no_reference():
+    text = render_result(run(job(), NO_SPEED))
+
+    assert "step  epoch" in text
+    assert "reference" not in text

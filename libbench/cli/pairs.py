@@ -87,6 +87,8 @@ def _listed(arguments: argparse.Namespace) -> list[Group]:
             groups += _groups(line, load)
         except (LibbenchError, OSError) as error:
             raise LibbenchError(f"{where}: {error}") from error
+    if not groups:
+        raise LibbenchError(f"{arguments.list} names no pair; wanted lines of REFERENCE TARGET [KEY=VALUE ...]")
     return groups
 
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from libbench.alignment import Found
-from libbench.cli.main import EXIT_TROUBLE, one_line
+from libbench.cli.main import EXIT_TROUBLE
 from libbench.cli.output import put, tell
 from libbench.cli.plans import jobs_flags
 from libbench.errors import LibbenchError
@@ -33,7 +33,10 @@ def main(arguments: argparse.Namespace) -> int:
             session.prepare()
             found = probe()
         except SideFailed as error:
-            tell(f"libbench: {job.name} failed in {one_line(error)}")
+            failure = error.failure
+            tell(f"libbench: {job.name} failed in {failure.stage}: {failure.message}")
+            if arguments.traceback and failure.traceback:
+                tell(failure.traceback)
             return EXIT_TROUBLE
     put(render(found))
     return code_of(found)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
+from pathlib import Path
 
 from libbench.cli.output import put, style_of, tell
 from libbench.cli.pairs import rows_of
 from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
+from libbench.errors import LibbenchError
 from libbench.interfaces import Event
 from libbench.plan import Plan
 from libbench.report.json import from_json, to_json
@@ -28,7 +30,7 @@ def main(arguments: argparse.Namespace) -> int:
     for row in listed:
         rows.setdefault(key_of(row, plan), row)
     with RowFile(arguments.to) as file:
-        outcomes = _known(file, rows, retry=arguments.retry)
+        outcomes = _known(file, arguments.to, rows, retry=arguments.retry)
         left = {key: row for key, row in rows.items() if key not in outcomes}
         check_rows(list(left.values()), plan, arguments.jobs)
         _tell_begin(arguments, len(listed), rows, len(outcomes), len(file.rows.keys() - rows.keys()))
@@ -38,11 +40,14 @@ def main(arguments: argparse.Namespace) -> int:
     return max(outcome.exit_code for outcome in outcomes.values())
 
 
-def _known(file: RowFile, rows: Keyed, *, retry: bool) -> dict[str, Outcome]:
+def _known(file: RowFile, path: Path, rows: Keyed, *, retry: bool) -> dict[str, Outcome]:
     """Give what came of the rows that need not be run again."""
     found = {}
     for key in rows.keys() & file.rows.keys():
-        comparison = from_json(file.read(key))
+        try:
+            comparison = from_json(file.read(key))
+        except LibbenchError as error:
+            raise LibbenchError(f"the row {rows[key].name!r} in {path} cannot be read: {error}") from error
         if is_settled(comparison) if retry else not is_broken(comparison):
             found[key] = Outcome.of(comparison)
     return found
@@ -50,7 +55,8 @@ def _known(file: RowFile, rows: Keyed, *, retry: bool) -> dict[str, Outcome]:
 
 def _tell_begin(arguments: argparse.Namespace, listed: int, rows: Keyed, known: int, others: int) -> None:
     if listed > len(rows):
-        tell(f"{plural(listed - len(rows), 'row')} of the list asked what another asks, and are left out")
+        twins = listed - len(rows)
+        tell(f"left out: {plural(twins, 'row')} of the list that {'asks' if twins == 1 else 'ask'} what another asks")
     if others:
         tell(f"{arguments.to} has {plural(others, 'row')} that are not of this list")
     if known:

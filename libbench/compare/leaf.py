@@ -9,7 +9,7 @@ import torch
 
 from libbench.compare.arrays import Statistics, add_pair, statistics_for
 from libbench.compare.buffers import Buffers
-from libbench.compare.floats import FloatStatistics
+from libbench.compare.found import report_fields, value_notes, value_reasons
 from libbench.compare.levels import family
 from libbench.compare.rule import Detail
 from libbench.compare.scalars import WholeStatistics, as_tensor, whole
@@ -82,46 +82,27 @@ class LeafComparison:
     def report(self) -> LeafReport:
         """Give what was found so far."""
         found = self._statistics
-        if isinstance(found, FloatStatistics):
-            found.settle()
-        values = self._value_reasons()
-        reasons = [*self._reasons, *values]
+        fields = report_fields(found)
+        of_values = value_reasons(found)
+        reasons = [*self._reasons, *of_values]
         verdict: Verdict = "different" if reasons else "unjudged" if self._unjudged else "same"
         node = self._nodes[0] or self._nodes[1] or {}
-        floats = found if isinstance(found, FloatStatistics) else None
-        median, late = floats.ulps.quantiles(0.5, 0.99) if floats and floats.ulps else (None, None)
-        extremes, sums = (found.bounds.extremes, found.sums) if isinstance(found, FloatStatistics) else (found, found)
-        ranking = floats.ranking if floats else None
+        dtypes = _dtype_name(self._nodes[0]), _dtype_name(self._nodes[1])
+        fields["elements"] += self._plain
+        fields["mismatches"] += self._plain_mismatches
+        if self._beyond_levels:
+            fields["level"] = float("inf")
+            fields["grid"] = fields["grid"] and dict.fromkeys(fields["grid"])
         return LeafReport(
             path=self.path,
             verdict=verdict,
             reasons=(*reasons, *self._unjudged),
-            value_reasons=tuple(values),
-            notes=(*self._notes, *self._value_notes()),
+            value_reasons=tuple(of_values),
+            notes=(*self._notes, *value_notes(found, one_dtype=dtypes[0] == dtypes[1])),
             kind=node["kind"],
-            dtypes=(_dtype_name(self._nodes[0]), _dtype_name(self._nodes[1])),
+            dtypes=dtypes,
             shapes=(_shape(self._nodes[0]), _shape(self._nodes[1])),
-            elements=self._plain + (found.elements if found else 0),
-            mismatches=self._plain_mismatches + (found.mismatches if found else 0),
-            not_finite=floats.odd.disagreeing if floats else 0,
-            max_abs=extremes.max_abs if extremes else None,
-            max_rel=extremes.max_rel if extremes else None,
-            rmse=sums.rmse if sums else None,
-            cosine=floats.sums.cosine if floats and floats.sums else None,
-            snr_db=floats.sums.snr_db if floats and floats.sums else None,
-            ulp_max=floats.ulps.largest if floats and floats.ulps else None,
-            ulp_p50=median,
-            ulp_p99=late,
-            first_mismatch=found.first_mismatch if found else None,
-            nans=(floats.odd.nans[0], floats.odd.nans[1]) if floats else (0, 0),
-            infs=(floats.odd.infs[0], floats.odd.infs[1]) if floats else (0, 0),
-            level=self._level(floats),
-            grid=self._grid(floats),
-            top1=ranking.top1 if ranking else None,
-            top5=ranking.top5 if ranking else None,
-            ranked_rows=ranking.rows if ranking else 0,
-            rtol=floats.rule.rtol if floats else None,
-            atol=floats.rule.atol if floats else None,
+            **fields,
         )
 
     def _differ(self, reason: str) -> None:
@@ -205,49 +186,6 @@ class LeafComparison:
             self._plain_mismatches += 1
             if self._plain_mismatches == 1:  # one example is enough
                 self._differ(_sides("", say(reference), say(target)))
-
-    def _value_reasons(self) -> list[str]:
-        found = self._statistics
-        if found is None or not found.mismatches:
-            return []
-        count = f"{found.mismatches:,} of {found.elements:,} values"
-        if not isinstance(found, FloatStatistics):
-            return [f"{count} differ"]
-        reasons = [f"{count} are not within rtol {found.rule.rtol:.3g} and atol {found.rule.atol:.3g}"]
-        if found.odd.disagreeing:
-            nans, infs = ("{:,} against {:,}".format(*counts) for counts in (found.odd.nans, found.odd.infs))
-            reasons.append(f"{found.odd.disagreeing:,} of them are NaN or infinite (NaN: {nans}; infinite: {infs})")
-        return reasons
-
-    def _value_notes(self) -> list[str]:
-        found = self._statistics
-        if found is None or not found.elements:
-            return []
-        if found.mismatches:
-            ranking = found.ranking if isinstance(found, FloatStatistics) else None
-            return (
-                [f"top-1 agrees in {ranking.agreeing:,} of {ranking.rows:,} rows"] if ranking and ranking.rows else []
-            )
-        if isinstance(found, FloatStatistics) and found.odd.nans[0]:
-            return [f"{found.odd.nans[0]:,} of {found.elements:,} values are NaN on both sides"]
-        if _dtype_name(self._nodes[0]) == _dtype_name(self._nodes[1]):
-            return []
-        if isinstance(found, FloatStatistics):
-            equal = not found.differing
-        else:
-            equal = found.max_abs is None or found.max_abs.value == 0
-        return ["the values are equal" if equal else "the values are within tolerance"]
-
-    def _grid(self, floats: FloatStatistics | None) -> dict[str, int | None] | None:
-        if floats is None or floats.bounds.grid is None:
-            return None
-        rows = {str(dtype).removeprefix("torch."): row.level for dtype, row in floats.bounds.grid.items()}
-        return dict.fromkeys(rows) if self._beyond_levels else rows
-
-    def _level(self, floats: FloatStatistics | None) -> float | None:
-        if self._beyond_levels:
-            return float("inf")
-        return floats.bounds.level.value if floats and floats.bounds.level else None
 
 
 def _sides(part: str, reference: Any, target: Any) -> str:

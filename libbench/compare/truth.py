@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
 from libbench.compare.chunks import CHUNK, Place, pieces
-from libbench.compare.scalars import as_tensor
-from libbench.compare.structure import Node, Pairing
+from libbench.compare.judged import floating, unfit, values_of
+from libbench.compare.structure import Pairing
 from libbench.findings import LeafTruth, Outlier, TruthReport, Verdict
 from libbench.tree import Snapshot
 
@@ -57,15 +56,15 @@ class TruthComparison:
         """Judge one batch; `indices` as for `OutputComparison`."""
         truths = {path: node for path, _, node in Pairing(reference.structure, truth.structure).leaves}
         for path, left, right in Pairing(reference.structure, target.structure).leaves:
-            if left is None or right is None or not (_floating(left) and _floating(right)):
+            if left is None or right is None or not (floating(left) and floating(right)):
                 continue
             leaf = self._leaves.setdefault(path, _Leaf(path))
             third = truths.get(path)
-            why = _unfit(third, left, right, self._dtype)
+            why = unfit(third, left, right, self._dtype)
             if why:
                 leaf.unjudged[why] = None
             elif third is not None:
-                values = [_values(n, side) for n, side in ((third, truth), (left, reference), (right, target))]
+                values = [values_of(n, side) for n, side in ((third, truth), (left, reference), (right, target))]
                 leaf.add(values, indices)
         self._batches += 1
 
@@ -218,49 +217,6 @@ def _ratio(errors: Sequence[float], floor: float) -> float:
 
 def _pair(counts: Sequence[int]) -> tuple[int, int]:
     return counts[0], counts[1]
-
-
-def _floating(node: Node) -> bool:
-    if node["kind"] == "number":
-        return node["type"] in ("float", "complex")
-    return node["kind"] in ("tensor", "ndarray") and str(node.get("dtype")).startswith(("float", "bfloat", "complex"))
-
-
-def _unfit(truth: Node | None, reference: Node, target: Node, dtype: str) -> str:
-    """Say why there is no truth for a leaf; empty where there is one."""
-    if truth is None:
-        return f"the {dtype} copy does not return it"
-    if not _floating(truth):
-        return f"the {dtype} copy returns {truth.get('dtype', truth['class'])} here"
-    if truth["kind"] != "number" and truth["dtype"] not in (dtype, "complex128"):
-        return f"the {dtype} copy computes it in {truth['dtype']}, which is no better than that"
-    for name, node in (("copy", truth), ("reference", reference), ("target", target)):
-        if node.get("layout", "strided") != "strided":
-            return f"the {name} has it in the layout {node['layout']}, which is not judged by a truth"
-    if _shape(truth) != _shape(reference):
-        return f"the {dtype} copy gives the shape {_shape(truth)}, the reference {_shape(reference)}"
-    if _shape(reference) != _shape(target):
-        return "reference and target have other shapes"
-    if _complex(truth) != _complex(reference) or _complex(reference) != _complex(target):
-        return "it is complex on one side only"
-    return ""
-
-
-def _complex(node: Node) -> bool:
-    return node.get("type") == "complex" or str(node.get("dtype")).startswith("complex")
-
-
-def _shape(node: Node) -> Any:
-    return list(node.get("shape", ()))
-
-
-def _values(node: Node, side: Snapshot) -> torch.Tensor:
-    if node["kind"] != "number":
-        return side.leaves[node["path"]]
-    value = as_tensor(node)
-    # Python's floats are often float32 values that were taken out of a tensor: then that is how exact they are.
-    narrow = value.to(torch.complex64 if value.is_complex() else torch.float32)
-    return narrow if bool((narrow == value).all()) else value
 
 
 def _severity(leaf: LeafTruth) -> tuple[float, ...]:

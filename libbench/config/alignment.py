@@ -39,7 +39,8 @@ def aligned(
     if not ours and not theirs:
         return []
     ours_sums, theirs_sums = [content(each) for each in ours], [content(each) for each in theirs]
-    if ours_sums == theirs_sums:
+    changed_in_place = len(ours) == len(theirs) and _numbers(ours) and _numbers(theirs)
+    if ours_sums == theirs_sums or (changed_in_place and sorted(ours_sums) != sorted(theirs_sums)):
         return [Pairing(index, index) for index in range(len(ours))]
     start = _common(ours_sums, theirs_sums)
     stop = _common(ours_sums[start:][::-1], theirs_sums[start:][::-1])
@@ -57,6 +58,11 @@ def aligned(
         middle = _with_moves(middle, ours_sums, theirs_sums)
     pairs += middle
     return pairs + [Pairing(our_end + index, their_end + index) for index in range(stop)]
+
+
+def _numbers(items: Sequence[Any]) -> bool:
+    """Tell whether there is nothing but numbers: a shape, or widths, whose places have a meaning each."""
+    return all(type(item) in (bool, int, float) for item in items)
 
 
 def _common(one: list[int], two: list[int]) -> int:

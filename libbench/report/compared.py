@@ -140,6 +140,8 @@ def _compared(outputs: OutputsReport, inputs: str | None) -> str:
         return "no batch was compared"
     samples = f"{plural(outputs.samples, 'sample')} in {plural(outputs.batches, 'batch', 'batches')}"
     same = f"inputs identical (sha256 {inputs[:12]})" if inputs else "INPUTS DIFFER"
+    if inputs == "":
+        same = "the same samples on other ranks"
     return f"{leaves_text(outputs)}, {samples}, {plural(outputs.elements, 'value')}; {same}"
 
 

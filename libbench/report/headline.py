@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from libbench.comparability import other_work
+from libbench.curves import LOSS
 from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
 from libbench.measured import Speedup, SpeedVerdict
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
 from libbench.result import SIDES, Check, Comparison, Failure, Result, Unlike
 from libbench.rows import BROKEN
-from libbench.trainings import LOSS
 from libbench.truths import but_for_values
 
 Piece = tuple[str, Tone]

@@ -152,8 +152,6 @@ def render_evaluated(result: Result, *, colour: bool = False, width: int = 100) 
     if result.failure is not None:
         background.write_failure(page, "", result.failure, verbose=True)
     _write_own_metrics(page, result)
-    if result.evaluation and result.evaluation.missing:
-        page.entry("notes", f"{plural(result.evaluation.missing, 'sample')} without a record", "warn")
     return page.text()
 
 
@@ -220,6 +218,8 @@ def _write_own_metrics(page: Page, result: Result) -> None:
         page.entry("metrics", "" if result.metrics else "none")
         rows = [[name, figure(value, 4)] for name, value in result.metrics.items()]
         page.table((Column("", least=20), Column("", right=True)), rows, heads=False)
+        if result.evaluation and result.evaluation.missing:
+            page.item(f"{plural(result.evaluation.missing, 'sample')} without a record", "warn")
         page.gap()
 
 

@@ -47,7 +47,10 @@ def write_losses(page: Page, result: Result, verbose: bool) -> None:
     steps = result.curve.steps
     page.entry("loss", f"{plural(len(steps), 'step')}, {figure(steps[0].loss, 4)} to {figure(steps[-1].loss, 4)}")
     shown = steps if verbose else [*steps[:FIRST], *steps[max(FIRST, len(steps) - 1) :]]
-    page.table(_STEPS[:3], [[str(step.number), str(step.epoch), figure(step.loss, 6)] for step in shown])
+    page.table(
+        (*_STEPS[:2], Column("loss", right=True)),
+        [[str(step.number), str(step.epoch), figure(step.loss, 6)] for step in shown],
+    )
     odd = next((step.number for step in steps if not math.isfinite(step.loss)), None)
     if odd is not None:
         page.item(f"the loss is NaN or infinite from step {odd} on", "warn")

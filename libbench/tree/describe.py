@@ -13,6 +13,7 @@ import decimal
 import enum
 import fractions
 import pathlib
+import re
 import types
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,6 +52,8 @@ _CONSTANTS = (
     np.timedelta64,
 )
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+_LOADED = re.compile(r"^libbench_[a-z]+_\d+_")
+"""What the loader of configs puts in front of the name of a file's module; its number is another in each process."""
 _PRIMITIVE_KEYS = (bool, float, complex, bytes, type(None), torch.dtype, enum.Enum)
 
 
@@ -163,7 +166,12 @@ def join(path: str, key: Any) -> str:
 def class_name(value: Any) -> str:
     """Give the dotted name of a value's class, without `builtins`."""
     cls = type(value)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{_home(cls)}.{cls.__qualname__}"
+
+
+def _home(value: Any) -> str:
+    """Give the name of the module that a class or function is from, without the number of this process's load of it."""
+    return _LOADED.sub("", str(getattr(value, "__module__", None) or ""))
 
 
 def _opaque(value: Any, reason: str) -> Node:
@@ -198,10 +206,10 @@ def _plain(value: Any) -> Node | None:
     if isinstance(value, _CONSTANTS):
         return {"kind": "constant", "class": name, "value": str(value)}
     if isinstance(value, _NAMED):
-        named = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+        named = _LOADED.sub("", str(getattr(value, "__qualname__", None) or getattr(value, "__name__", "")))
         if "<" in named:  # what was made inside a function has values that its name does not tell
             return _opaque(value, "a function or class without a name of its own")
-        return {"kind": "constant", "class": name, "value": f"{getattr(value, '__module__', '')}.{named}"}
+        return {"kind": "constant", "class": name, "value": f"{_home(value)}.{named}"}
     return None
 
 

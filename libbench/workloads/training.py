@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from libbench.curves import Loss
+from libbench.curves import LOSS, Loss
 from libbench.errors import did_you_mean
 from libbench.interfaces import Batch, feed
 from libbench.state import Kept
@@ -121,7 +121,7 @@ class Training:
             raise ValueError("no parameter got a gradient: what was called has other parameters than the model's own")
         optimizer.step()
         self._last = mean.detach(), count, len(batch.indices)
-        outputs: dict[str, Any] = {"loss": mean.detach()}
+        outputs: dict[str, Any] = {LOSS: mean.detach()}
         for name, globs in self._globs.items():
             if globs:
                 chosen = _chosen(model, globs, name)

@@ -49,10 +49,11 @@ def main() -> None:
     """Measure and print."""
     add_needs()
     torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", "Sparse|.*quantiz")
     sizes = [*SIZES[:2], SIZES[2] if _free() >= LEAST_MEMORY else SIZES[2] // 10]
     with tempfile.TemporaryDirectory() as folder:
         loop = _loop(Path(folder))
-        rows = [*_memory(sizes[-1]), *_details(sizes[-1], loop), *_small(), *_peers(sizes)]
+        rows = [*_memory(sizes[-1]), *_details(sizes[-1], loop), *_whole(sizes[1] * 4), *_small(), *_peers(sizes)]
     versions = [f"{name} {metadata.version(name)}" for name in ("torch", "numpy")]
     finish("compare", rows, versions)
 
@@ -76,6 +77,17 @@ def _cases(size: int) -> Iterator[tuple[str, Pair]]:
     yield "few ULPs off everywhere", (reference, (steps.add_(reference.view(torch.int32))).view(torch.float32))
     del steps
     yield "all mismatch", (reference, reference * 1.01 + 0.01)
+    yield "five percent more", (reference, reference * 1.05)
+    yield "other random numbers", (reference, torch.randn(size, generator=torch.Generator().manual_seed(2)))
+
+
+def _whole(size: int) -> Iterator[Row]:
+    for dtype in (torch.int64, torch.int32, torch.uint8):
+        reference = torch.arange(size).to(dtype)
+        target = reference + 1
+        found = median_seconds(lambda: compare(reference, target), 5) / size * 1e9  # noqa: B023
+        name = str(dtype).removeprefix("torch.")
+        yield Row(f"full, all mismatch, {size:,} {name}", f"{found:.3g} ns", "per element", found, unit=" ns")
 
 
 def _details(size: int, loop: Callable[..., Any] | None) -> Iterator[Row]:
@@ -150,12 +162,30 @@ def _polygraphy(*arrays: np.ndarray[Any, Any]) -> Callable[[], Any]:
 
 
 def _memory(size: int) -> Iterator[Row]:
-    what = f"memory of full, all mismatch, {size:,} float32"
-    for case, pair in _cases(size):
-        if case == "all mismatch":
-            compare(torch.zeros(2, 2), torch.zeros(2, 2))
-            found = _peak(lambda: compare(*pair)) / 1e6  # noqa: B023
-            yield Row(what, f"{found:,.3g} MB", "resident", found, 20.0, unit=" MB")
+    compare(torch.zeros(2, 2), torch.zeros(2, 2))
+    for what, make in _heavy(size):
+        pair = make()
+        found = _peak(lambda: compare(*pair)) / 1e6  # noqa: B023
+        yield Row(f"memory of full, {what}", f"{found:,.3g} MB", "resident", found, 20.0, unit=" MB")
+
+
+def _heavy(size: int) -> Iterator[tuple[str, Callable[[], Pair]]]:
+    some = size // 10
+
+    def mismatch() -> Pair:
+        return next(pair for case, pair in _cases(size) if case == "all mismatch")
+
+    def sparse(shift: int) -> torch.Tensor:
+        ends, places = torch.tensor([0, some]), torch.arange(some) + shift
+        return torch.sparse_csr_tensor(ends, places, torch.rand(some), (1, size), check_invariants=False)
+
+    def quantised() -> torch.Tensor:
+        scales, zeros = torch.full((1000,), 0.01), torch.zeros(1000)
+        return torch.quantize_per_channel(torch.rand(some // 1000, 1000), scales, zeros, 1, torch.quint8)
+
+    yield f"all mismatch, {size:,} float32", mismatch
+    yield f"CSR of other places, {some:,} float32", lambda: (sparse(0), sparse(1))
+    yield f"by channel, {some:,} quint8", lambda: (quantised(), quantised())
 
 
 def _peak(call: Callable[[], Any]) -> float:

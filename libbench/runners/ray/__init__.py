@@ -12,9 +12,9 @@ from libbench.conversation import LOG, Conversation, Gone, check_limits, opening
 from libbench.errors import ConfigError
 from libbench.interfaces import Session, Watch
 from libbench.job import Job
+from libbench.post import SHIPPED
 from libbench.result import Failure, SideFailed
 from libbench.runners.ray.link import Link, place_of
-from libbench.runners.ray.node import SHIPPED
 from libbench.runners.ray.placing import Want
 
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:/\s]+):\d{1,5}")
@@ -120,8 +120,8 @@ class RaySession(Conversation):
         self._named = named
 
     def environment(self) -> Mapping[str, Any]:
-        """Describe the machine and the software that the worker runs on."""
-        node = {"node": self.link.node} if self._named else {}
+        """Describe the machine that the worker began on, and its software; `node` names every node that it was on."""
+        node = {"node": ", then ".join(self.link.nodes)} if self._named else {}
         return {**super().environment(), **node}
 
 

@@ -121,6 +121,10 @@ class Link:
         timeout: seconds that a stage may take.
         watch: called while it waits for a place.
 
+    Attributes:
+        nodes: the names of those that it was on, the present one last.
+        pid: of Ray's process there.
+
     Raises:
         LibbenchError: the cluster cannot be used, or will never have what is wanted.
     """
@@ -141,6 +145,7 @@ class Link:
         self._timeout = timeout
         self._watch = watch
         self._request: Mapping[str, Any] = {}
+        self.nodes: list[str] = []
         self._done: list[tuple[Mapping[str, Any], Mapping[str, str]]] = []
         self._connect()
 
@@ -196,7 +201,8 @@ class Link:
                 self._count(found["lost"])
                 return self._connect()
             if "value" in found:
-                self.node, self.pid = found["value"]["node"], found["value"]["pid"]
+                self.nodes.append(found["value"]["node"])
+                self.pid = found["value"]["pid"]
                 return None
             self._watch(Event(0, "instantiate", note=found["waiting"]))
 
@@ -211,7 +217,7 @@ class Link:
             if "lost" in found:
                 return self._move(found["lost"])
             if found.get("files") != files:
-                raise Gone("lost", f"{why}, and {self.node} gives other outputs")
+                raise Gone("lost", f"{why}, and {self.nodes[-1]} gives other outputs")
         return self._say(self._request)
 
     def _count(self, why: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,10 +77,11 @@ class Places:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: list[Held] = []
+        self._coming: list[Place] = []
         self._been: dict[str, list[str]] = {}
 
     def choose(self, want: Want, nodes: Sequence[Node]) -> Place:
-        """Choose a place.
+        """Choose a place; what is chosen at the same time goes elsewhere, until `arrived` is told.
 
         Raises:
             UnavailableError: no node of the cluster will ever have what is wanted.
@@ -97,10 +97,17 @@ class Places:
                 return Place(shared.node, {"num_cpus": 0, "num_gpus": 0}, shared)
             if node is None and (want.alone or want.cpus is None):
                 node = min(fit, key=self._busyness)
-        whole = want.alone or want.cpus is None
-        cpus = node.total.get("CPU", 0) if whole and node is not None else want.cpus
-        options = {"num_cpus": cpus, "num_gpus": want.gpus, "resources": dict(want.resources)}
-        return Place(node.id if node is not None else None, options)
+            whole = want.alone or want.cpus is None
+            cpus = node.total.get("CPU", 0) if whole and node is not None else want.cpus
+            options = {"num_cpus": cpus, "num_gpus": want.gpus, "resources": dict(want.resources)}
+            place = Place(node.id if node is not None else None, options)
+            self._coming.append(place)
+        return place
+
+    def arrived(self, place: Place) -> None:
+        """Take note that nobody is on the way to a place any more."""
+        with self._lock:
+            self._coming = [each for each in self._coming if each is not place]
 
     def take(self, want: Want, node: str, devices: str | None) -> Held:
         """Take note that a session has got a place."""
@@ -121,9 +128,11 @@ class Places:
         been = [] if want.spread else self._been.get(want.group, [])
         return next((node for each in been for node in fit if node.id == each), None)
 
-    def _busyness(self, node: Node) -> tuple[float, int]:
+    def _busyness(self, node: Node) -> tuple[int, float]:
+        # What the cluster says of its nodes is a moment old, and of those who wait there it says nothing.
+        ours = [*(each.node for each in self._held), *(each.node for each in self._coming)].count(node.id)
         taken = node.total.get("CPU", 0) - node.free.get("CPU", 0)
-        return taken / max(1.0, node.total.get("CPU", 0)), Counter(each.node for each in self._held)[node.id]
+        return ours, taken / max(1.0, node.total.get("CPU", 0))
 
 
 def _asked(want: Want) -> dict[str, float]:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Mapping
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import libbench
@@ -21,8 +20,9 @@ from libbench.child import Channel
 from libbench.errors import LibbenchError, MissingPackageError, UnavailableError
 from libbench.records import decode
 from libbench.runners.ray import connecting
-from libbench.runners.ray.node import Post
-from libbench.runners.ray.placing import Held, Node, Place, Places, Want
+from libbench.runners.ray.cluster import Cluster
+from libbench.runners.ray.placing import Held, Place, Want
+from libbench.runners.ray.spares import Spare
 
 WAITING = "waiting for a place"
 _POLL = 1.0
@@ -31,8 +31,6 @@ _LISTEN = 0.1
 """Seconds after which the caller is listened to while a node works."""
 _SILENCE = 1.0
 """Seconds of waiting for a place that are not worth a word."""
-_THREADS = 4
-"""Calls that a node answers at once: one that waits for the worker, and those that are about it."""
 _MOMENT = 3.0
 """Seconds after which a node on which a process has ended is known to live on, or not."""
 _DOUBT = 60.0
@@ -79,36 +77,6 @@ def _told(error: Exception) -> dict[str, Any]:
     return {"error": known.__name__, "text": text}
 
 
-class Cluster:
-    """The cluster that this process is connected to.
-
-    Args:
-        ray: the package.
-        local: whether it is this process's own.
-        scratch: folder of this machine, used by the posts of a local cluster.
-    """
-
-    def __init__(self, ray: ModuleType, local: bool, scratch: str) -> None:
-        self.ray = ray
-        self.places = Places()
-        self.scratch = scratch if local else None
-        self.post = ray.remote(Post)
-
-    def nodes(self) -> list[Node]:
-        """List the nodes that are alive."""
-        free = self.ray._private.state.available_resources_per_node()
-        return [
-            Node(each["NodeID"], _name(each), each["Resources"], free.get(each["NodeID"], {}))
-            for each in self.ray.nodes()
-            if each["Alive"]
-        ]
-
-
-def _name(node: Mapping[str, Any]) -> str:
-    host, name = node["NodeManagerHostname"], node["NodeName"]
-    return host if name == node["NodeManagerAddress"] else f"{name} on {host}"
-
-
 class _HungUp(Exception):
     """The caller is done with this session."""
 
@@ -121,7 +89,9 @@ class Line:
         self._channel = Channel(connection)
         self._cluster = cluster
         self._post: Any = None
+        self._spare: Spare | None = None
         self._held: Held | None = None
+        self._idle = True
         self._name = ""
         self._patience = 0.0
 
@@ -131,7 +101,10 @@ class Line:
             try:
                 self._take_place(self._channel.receive())
                 while True:
-                    self._pass_on(self._heard())
+                    request = self._heard()
+                    self._idle = False
+                    self._pass_on(request)
+                    self._idle = True
             except (_HungUp, EOFError, ConnectionError):
                 raise
             except self._cluster.ray.exceptions.RayError as error:
@@ -147,23 +120,49 @@ class Line:
         self._folder, self._log = Path(request["folder"]), request["settings"]["log"]
         want: Want = decode(Want, request["want"])
         place = self._cluster.places.choose(want, self._cluster.nodes())
-        self._post = self._begin(place, request)
-        where = json.loads(self._answer(self._post.where.remote(), waiting=True))
-        self._held = self._cluster.places.take(want, where["node"], where["devices"])
+        settings = {**request["settings"], "scratch": self._cluster.scratch}
+        settings["devices"] = place.shared.devices if place.shared is not None else None
+        kind = json.dumps([place.options, settings["devices"], settings["threads"]])
+        try:
+            spare = self._begin(place, kind, json.dumps(settings))
+        finally:
+            self._cluster.places.arrived(place)
+        self._held = self._cluster.places.take(want, spare.where["node"], spare.where["devices"])
+        self._channel.send({"value": {"node": self._name, "pid": spare.where["pid"]}})
+        self._spare = spare
+
+    def _begin(self, place: Place, kind: str, settings: str) -> Spare:
+        """Begin at a place that another session has left, or at a new one, whichever there is first."""
+        ray, spares, begin = self._cluster.ray, self._cluster.spares, time.monotonic()
+        answer, told = None, False
+        while True:
+            spare = spares.take(kind, place.node)
+            if spare is not None:
+                if answer is not None:
+                    ray.kill(self._post)
+                self._post, answer = spare.post, None
+                with contextlib.suppress(ray.exceptions.RayError):
+                    return self._moved_in(spare, settings)
+                # It has ended since it was left.
+            spares.drop_others(kind, place.node)
+            if answer is None:
+                self._post = self._cluster.new_post(place)
+                answer = self._post.where.remote()
+            if ray.wait([answer], timeout=_LISTEN)[0]:
+                return self._moved_in(Spare(self._post, kind, json.loads(ray.get(answer))), settings)
+            if not told and time.monotonic() - begin > _SILENCE:
+                self._channel.send({"waiting": WAITING})
+                told = True
+            if self._connection.poll():
+                self._heard()
+
+    def _moved_in(self, spare: Spare, settings: str) -> Spare:
+        where = spare.where
         self._name = next((node.name for node in self._cluster.nodes() if node.id == where["node"]), where["host"])
         if where["libbench"] != libbench.__version__:
             raise UnavailableError(f"{self._name} has libbench {where['libbench']}, this is {libbench.__version__}")
-        self._channel.send({"value": {"node": self._name, "pid": where["pid"]}})
-
-    def _begin(self, place: Place, request: Mapping[str, Any]) -> Any:
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-        settings = {**request["settings"], "scratch": self._cluster.scratch}
-        settings["devices"] = place.shared.devices if place.shared is not None else None
-        options = {**place.options, "max_restarts": 0, "max_concurrency": _THREADS}
-        if place.node is not None:
-            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(place.node, soft=False)
-        return self._cluster.post.options(**options).remote(json.dumps(settings))
+        self._answer(spare.post.begin.remote(settings))
+        return spare
 
     def _pass_on(self, request: Mapping[str, Any]) -> None:
         """Have a request answered; its files lie in the caller's folder before the answer is given."""
@@ -203,19 +202,15 @@ class Line:
             while piece := self._answer(self._post.log.remote()):
                 log.write(piece)
 
-    def _answer(self, reference: Any, *, waiting: bool = False) -> Any:
+    def _answer(self, reference: Any) -> Any:
         """Wait for what a node answers while listening to the caller.
 
         Raises:
             RayError: the node, or Ray's process there, is gone.
             _HungUp: the caller does not want it any more.
         """
-        ray, waited = self._cluster.ray, 0.0
+        ray = self._cluster.ray
         while not ray.wait([reference], timeout=_LISTEN)[0]:
-            waited += _LISTEN
-            if waiting and waited > _SILENCE:
-                self._channel.send({"waiting": WAITING})
-                waiting = False
             if self._connection.poll():
                 self._heard()
         return ray.get(reference)
@@ -251,12 +246,17 @@ class Line:
         return {"lost": f"{self._name or 'a node'} was lost to the Ray cluster"}
 
     def _end(self) -> None:
-        """End the session's child and give its place back."""
-        ray = self._cluster.ray
+        """End the session's child; leave its place to the next session, or give it back."""
+        ray, closed = self._cluster.ray, False
         if self._post is not None:
             with contextlib.suppress(Exception):
-                ray.wait([self._post.close.remote(self._patience)], timeout=self._patience + _POLL * 5)
-            with contextlib.suppress(Exception):
-                ray.kill(self._post)
+                ray.get(self._post.close.remote(self._patience), timeout=self._patience + _POLL * 5)
+                closed = True
         if self._held is not None:
             self._cluster.places.leave(self._held)
+        # What is still at work for a session that is over would take the next one's for its own.
+        if self._spare is not None and self._idle and closed:
+            self._cluster.spares.put(self._spare)
+        elif self._post is not None:
+            with contextlib.suppress(Exception):
+                ray.kill(self._post)

@@ -1,7 +1,8 @@
 """What stands on a node of the cluster: a child with the worker in it, and its folder.
 
 It runs in a process of Ray's, which holds no model: a model that crashes takes the child along, and how the child ended
-is told as it is on this machine. Everything that leaves the node is JSON or the bytes of a file.
+is told as it is on this machine. Everything that leaves the node is JSON or the bytes of a file. It stands apart from
+the runner, since every new place waits for all that it imports: the child has torch already, this process needs none.
 """
 
 from __future__ import annotations
@@ -34,20 +35,32 @@ _NAME = "libbench-node-"
 
 
 class Post:
-    """A child on this node.
+    """A place on this node, with a child for the session that has it now; sessions have it one after another."""
 
-    Args:
-        settings: JSON. `log`: the name of the file for what the child prints. `memory`: bytes that it may take, or
-            None. `scratch`: a folder of this node; None for the system's. `group`: whose caches are shared. `path` and
-            `cwd`: where modules and files are looked for besides. `threads`: the caller's OMP_NUM_THREADS, and
-            `devices`: the GPUs of a session that shares its place; both None where there are none. `shipped`: whether
-            the working folder was sent along.
-    """
+    def __init__(self) -> None:
+        self._path = list(sys.path)
+        self._sent = str(Path.cwd())
 
-    def __init__(self, settings: str) -> None:
+    def where(self) -> str:
+        """Say where this is, as JSON: `node`, `host`, `devices`, `libbench`, `pid`."""
+        from ray import get_runtime_context
+
+        facts = {"node": get_runtime_context().get_node_id(), "host": platform.node(), "pid": os.getpid()}
+        return json.dumps({**facts, "devices": os.environ.get(_DEVICES), "libbench": libbench.__version__})
+
+    def begin(self, settings: str) -> None:
+        """Start the child of a session.
+
+        Args:
+            settings: JSON. `log`: the name of the file for what the child prints. `memory`: bytes that it may take, or
+                None. `scratch`: a folder of this node; None for the system's. `group`: whose caches are shared. `path`
+                and `cwd`: where modules and files are looked for besides. `threads`: the caller's OMP_NUM_THREADS, and
+                `devices`: the GPUs of a session that shares its place; both None where there are none. `shipped`:
+                whether the working folder was sent along.
+        """
         given = json.loads(settings)
-        self._shipped = str(Path.cwd()) if given["shipped"] else None
-        _take_environment(given)
+        self._shipped = self._sent if given["shipped"] else None
+        self._take_environment(given)
         base = Path(given["scratch"] or tempfile.gettempdir())
         _sweep(base)
         self._caches = base / f"{_NAME}{os.getuid()}-{given['group']}" if not given["scratch"] else None
@@ -56,13 +69,6 @@ class Post:
         self._logged = 0
         self._seen: dict[str, tuple[int, int]] = {}
         self._child = Child(_serve, self._log, given["memory"])
-
-    def where(self) -> str:
-        """Say where this is, as JSON: `node`, `host`, `devices`, `libbench`, `pid`."""
-        from ray import get_runtime_context
-
-        facts = {"node": get_runtime_context().get_node_id(), "host": platform.node(), "pid": os.getpid()}
-        return json.dumps({**facts, "devices": os.environ.get(_DEVICES), "libbench": libbench.__version__})
 
     def send(self, text: str) -> None:
         """Pass a request on to the worker; a child that is gone is told of by `receive`."""
@@ -128,6 +134,20 @@ class Post:
         self._child.close(patience)
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _take_environment(self, given: Mapping[str, Any]) -> None:
+        """Make of this process of Ray's what the caller's process is, as far as the child gets to see it."""
+        os.environ.pop(_SECRET, None)
+        for name, value in ((_THREADS, given["threads"]), (_DEVICES, given["devices"])):
+            if value is not None:
+                os.environ[name] = value
+            elif name == _THREADS:
+                # Ray sets it by the number of cores; the runner's own setting is what counts.
+                os.environ.pop(name, None)
+        sys.path[:] = [*self._path, *(each for each in given["path"] if each not in self._path)]
+        if given["cwd"] is not None:
+            with contextlib.suppress(OSError):
+                os.chdir(given["cwd"])
+
     def _here(self, ticket: Mapping[str, Any]) -> dict[str, Any]:
         """Give a ticket with the paths of this node."""
         found = dict(ticket)
@@ -158,21 +178,6 @@ def _serve(channel: Channel) -> None:
     from libbench.serve import serve
 
     serve(channel)
-
-
-def _take_environment(given: Mapping[str, Any]) -> None:
-    """Make of this process of Ray's what the caller's process is, as far as the child gets to see it."""
-    os.environ.pop(_SECRET, None)
-    for name, value in ((_THREADS, given["threads"]), (_DEVICES, given["devices"])):
-        if value is not None:
-            os.environ[name] = value
-        elif name == _THREADS:
-            # Ray sets it by the number of cores; the runner's own setting is what counts.
-            os.environ.pop(name, None)
-    sys.path += [each for each in given["path"] if each not in sys.path]
-    if given["cwd"] is not None:
-        with contextlib.suppress(OSError):
-            os.chdir(given["cwd"])
 
 
 def _sweep(base: Path) -> None:
