@@ -186,11 +186,17 @@ def test_inputs_change_from_round_to_round_on_all_sides_alike():
 
 def test_the_outputs_of_one_round_are_kept_last_and_every_round_may_be_the_one():
     last = []
-    for seed in range(200):
-        a, b = Fake(1e-3), Fake(1e-3)
-        run(a, b, pairs=4 * ROUND, warmup=1, seed=seed)
-        assert a.kept == b.kept
-        assert len(a.kept) % ROUND == 0
-        last.append((a.kept[-1] - 2) // ROUND)
+    # Each run collects garbage; what other tests have left would be gone through every time.
+    gc.collect()
+    gc.freeze()
+    try:
+        for seed in range(100):
+            a, b = Fake(1e-3), Fake(1e-3)
+            run(a, b, pairs=4 * ROUND, warmup=1, seed=seed)
+            assert a.kept == b.kept
+            assert len(a.kept) % ROUND == 0
+            last.append((a.kept[-1] - 2) // ROUND)
+    finally:
+        gc.unfreeze()
 
-    assert {round_number: last.count(round_number) > 25 for round_number in range(4)} == dict.fromkeys(range(4), True)
+    assert {round_number: last.count(round_number) > 10 for round_number in range(4)} == dict.fromkeys(range(4), True)
