@@ -36,7 +36,7 @@ def test_this_config_makes_a_job_and_every_call_in_it_is_right(file):
 def test_this_example_is_exactly_the_same_as_itself(name):
     comparison = compared(name, name)
 
-    assert comparison.outputs.samples == 64
+    assert comparison.outputs.samples == (2 if name.startswith("graph_") else 64)
     assert comparison.outputs.leaves[0].level == float("-inf")
     assert comparison.exit_code == 0
 
