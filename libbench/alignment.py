@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from libbench.drift import some
 from libbench.group import Split
 from libbench.reruns import compare_runs
 from libbench.tree import load_snapshot
@@ -82,12 +83,8 @@ def _fed(rank: int, probes: Sequence[Probe], split: Split) -> list[Found]:
         return [Found(rank, "has no data of its own: there are fewer batches than ranks", None)]
     twin = next((other for other in range(rank) if probes[other].fed == here), None)
     if twin is None:
-        return [Found(rank, f"is fed samples {_some(here[0][0])} first", True)]
+        return [Found(rank, f"is fed samples {some(here[0][0])} first", True)]
     return [Found(rank, f"reads the data of rank {twin}: it is fed the same samples, as without a sampler", False)]
-
-
-def _some(indices: Sequence[int]) -> str:
-    return ", ".join(map(str, indices[:4])) + (", ..." if len(indices) > 4 else "")
 
 
 def _like_rank_0(rank: int, probes: Sequence[Probe]) -> list[Found]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from libbench.findings import Verdict
 
@@ -107,36 +107,19 @@ class CurveReport:
     atol: float = 0.0
 
 
-def merge_ranks(curves: Sequence[Curve]) -> Curve:
-    """Give the one curve of a training on several ranks, step by step.
+def merge_ranks(steps: Sequence[Step]) -> Step:
+    """Give the one step of a training on several ranks: the number and epoch of the first, and the losses of all.
 
     Nothing is divided here: every rank's sums and counts are kept, and `Step.loss` divides once.
 
     Args:
-        curves: one for each rank, in the order of the ranks.
-
-    Raises:
-        ValueError: there is none, or a rank has other steps or other epochs than the first.
+        steps: one for each rank, in the order of the ranks; at least one.
     """
-    if not curves:
-        raise ValueError("curves must hold at least one rank's curve, got none")
-    wanted = [(step.number, step.epoch) for step in curves[0].steps]
-    for rank, curve in enumerate(curves):
-        found = [(step.number, step.epoch) for step in curve.steps]
-        if found != wanted:
-            odd = next((b for a, b in zip(wanted, found, strict=False) if a != b), f"{len(found)} steps")
-            raise ValueError(f"rank {rank} has other steps than rank 0, which has {len(wanted)}: got {odd!r}")
-    return Curve(tuple(_merged(steps) for steps in zip(*(curve.steps for curve in curves), strict=True)))
-
-
-def _merged(steps: Sequence[Step]) -> Step:
-    first = steps[0]
     inputs = hashlib.sha256("".join(step.inputs for step in steps).encode()).hexdigest()
-    return Step(
-        number=first.number,
-        epoch=first.epoch,
+    return replace(
+        steps[0],
         indices=tuple(index for step in steps for index in step.indices),
-        inputs=first.inputs if len(steps) == 1 else inputs,
+        inputs=inputs if len(steps) > 1 else steps[0].inputs,
         losses=tuple(loss for step in steps for loss in step.losses),
     )
 

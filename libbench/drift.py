@@ -49,12 +49,13 @@ class Allowance:
 
 def curve_of(outputs: Iterable[Output]) -> Curve | None:
     """Give the curve of what a side has run; None where it has not trained."""
-    steps = tuple(
-        Step(output.number, output.epoch, output.indices, output.inputs, output.losses)
-        for output in outputs
-        if output.losses
-    )
+    steps = tuple(step_of(output) for output in outputs if output.losses)
     return Curve(steps) if steps else None
+
+
+def step_of(output: Output) -> Step:
+    """Give the step of a training that an output is of."""
+    return Step(output.number, output.epoch, output.indices, output.inputs, output.losses)
 
 
 def compare_curves(reference: Curve, target: Curve, allowance: Allowance) -> CurveReport:
@@ -147,15 +148,16 @@ def _other_data(reference: Curve, target: Curve) -> tuple[int | None, str]:
 def _said(reference: Curve, target: Curve, step: int) -> str:
     ours, theirs = reference.steps[step].indices, target.steps[step].indices
     if ours == theirs:
-        return f"samples {_brief(ours)} with other inputs"
+        return f"samples {some(ours)} with other inputs"
     batches = [Counter(tuple(sorted(each.indices)) for each in curve.steps) for curve in (reference, target)]
     what = "the same batches in another order" if batches[0] == batches[1] else "other samples"
     if sorted(ours) == sorted(theirs):
         what = "the same samples in another order"
-    return f"{what}, {_brief(ours)} in the reference, {_brief(theirs)} in the target"
+    return f"{what}, {some(ours)} in the reference, {some(theirs)} in the target"
 
 
-def _brief(indices: Sequence[int]) -> str:
+def some(indices: Sequence[int]) -> str:
+    """Give the first four of some dataset indices as text."""
     return ", ".join(map(str, indices[:4])) + (", ..." if len(indices) > 4 else "")
 
 

@@ -96,6 +96,11 @@ def evaluate(evaluator: Evaluator, records: Mapping[int, Any], name: str = "") -
         return {str(metric): _number(str(metric), value) for metric, value in found.items()}
 
 
+def allowed_by(evaluator: Evaluator) -> dict[str, float]:
+    """Give, by glob of metric name, the difference that an evaluator allows, as it is kept with its metrics."""
+    return {str(glob): float(allowed) for glob, allowed in getattr(evaluator, "tolerances", {}).items()}
+
+
 def shallow(outputs: Any) -> Any:
     """Give the outputs with new containers, as far as these are built-in ones; all else in them is shared.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from hashlib import sha256
 from itertools import zip_longest
 from typing import Any, TypeVar
 
+from libbench.curves import merge_ranks
+from libbench.drift import step_of
 from libbench.measured import Measurement
 from libbench.result import Evaluation, Output, Preparation
 
@@ -43,15 +44,10 @@ def merged_step(outputs: Sequence[Output], by_turns: bool) -> Output:
         by_turns: whether the samples of a batch went to the ranks by turns, and not batch after batch; the samples are
             given in the order that the data have.
     """
-    listed = [output.indices for output in outputs]
-    samples = [index for turn in zip_longest(*listed) for index in turn if index is not None]
-    inputs = sha256("".join(output.inputs for output in outputs).encode()).hexdigest()
-    return replace(
-        outputs[0],
-        indices=tuple(samples) if by_turns else tuple(index for indices in listed for index in indices),
-        inputs=inputs if len(outputs) > 1 else outputs[0].inputs,
-        losses=tuple(loss for output in outputs for loss in output.losses),
-    )
+    step = merge_ranks([step_of(output) for output in outputs])
+    turns = zip_longest(*(output.indices for output in outputs))
+    dealt = tuple(index for turn in turns for index in turn if index is not None)
+    return replace(outputs[0], indices=dealt if by_turns else step.indices, inputs=step.inputs, losses=step.losses)
 
 
 def _first(values: Sequence[Any]) -> Any:

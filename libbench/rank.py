@@ -18,6 +18,7 @@ import torch
 
 from libbench import environment
 from libbench.alignment import Probe, rounds_of
+from libbench.curves import LOSS
 from libbench.group import Group, Seat, arrived
 from libbench.interfaces import Batch, Stepping, Watch
 from libbench.job import Job
@@ -108,7 +109,7 @@ class RankWorker(Worker):
                 workload = side.parts.workload
                 if isinstance(workload, Stepping):
                     # What a step leaves of gradients and parameters comes from all ranks, as it should.
-                    outputs = {"loss": torch.tensor(workload.loss().mean)}
+                    outputs = {LOSS: torch.tensor(workload.loss().mean)}
                 save_snapshot(snapshot(outputs, copy=False), folder, number)
         return Probe(str(folder), rounds, fed, len(marks) == world)
 

@@ -14,7 +14,7 @@ import torch
 from libbench.alignment import Found, Probe, alignment
 from libbench.conversation import Conversation
 from libbench.curves import LOSS
-from libbench.drift import curve_of
+from libbench.drift import step_of
 from libbench.findings import Rerun
 from libbench.group import Split
 from libbench.measured import Measurement
@@ -154,9 +154,9 @@ class Ranks:
 
     def _keep_loss(self, step: Output) -> None:
         """Put the loss of all ranks in place of rank 0's in the snapshot of a step."""
-        taken, curve = load_snapshot(self._folder, step.number), curve_of([step])
-        if curve is not None and LOSS in taken.leaves:
-            loss = torch.full_like(taken.leaves[LOSS], curve.steps[0].loss)
+        taken = load_snapshot(self._folder, step.number)
+        if LOSS in taken.leaves:
+            loss = torch.full_like(taken.leaves[LOSS], step_of(step).loss)
             save_snapshot(replace(taken, leaves={**taken.leaves, LOSS: loss}), self._folder, step.number)
 
     def _same(self, turn: Sequence[Output | None]) -> Iterator[Output]:

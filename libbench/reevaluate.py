@@ -11,7 +11,7 @@ from libbench.checks import checks
 from libbench.config import LazyConfig, digest, from_text, instantiate_parts
 from libbench.config.freezing import Freezer
 from libbench.errors import ConfigError, LibbenchError
-from libbench.evaluation import evaluate
+from libbench.evaluation import allowed_by, evaluate
 from libbench.interfaces import Evaluator
 from libbench.job import PARTS, default_parts
 from libbench.metrics import remarks
@@ -37,7 +37,7 @@ def reevaluated(side: SavedSide, evaluator: Evaluator) -> Result:
         known,
         metrics=evaluate(evaluator, records),
         missing=len(run - records.keys()),
-        allowed={str(glob): float(allowed) for glob, allowed in evaluator.tolerances.items()},
+        allowed=allowed_by(evaluator),
     )
     return replace(side.result, evaluation=evaluation)
 

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from libbench.errors import LibbenchError
-from libbench.evaluation import Collected, drop_empty, evaluate, give_folder, noted, process
+from libbench.evaluation import Collected, allowed_by, drop_empty, evaluate, give_folder, noted, process
 from libbench.findings import Rerun
 from libbench.group import whole
 from libbench.interfaces import Batch, Event, Stepping, Watch
@@ -151,9 +151,7 @@ class Side:
             if judge:
                 with modes_put_back(self.parts.model):
                     metrics = evaluate(evaluator, records)
-                allowed = getattr(evaluator, "tolerances", {}).items()
-                allowed = {str(glob): float(value) for glob, value in allowed}
-                found = replace(found, metrics=metrics, allowed=allowed)
+                found = replace(found, metrics=metrics, allowed=allowed_by(evaluator))
             drop_empty(self._folder / FILES)
             return found
 

@@ -2,9 +2,10 @@
 
 from dataclasses import fields, replace
 
+from libbench.curves import Loss
 from libbench.measured import Measurement, Timing
-from libbench.merging import RULES, merged, merged_measurement
-from libbench.result import Evaluation, Preparation
+from libbench.merging import RULES, merged, merged_measurement, merged_step
+from libbench.result import Evaluation, Output, Preparation
 
 PREPARED = Preparation(
     seconds={"first": 1.0},
@@ -51,3 +52,17 @@ def test_the_rank_whose_timed_outputs_strayed_is_named():
 
     assert merged_measurement([TIMED, other]).kept == ("same", "rank 1: output: 1 of 3")
     assert merged_measurement([TIMED, TIMED]) == TIMED
+
+
+def test_a_step_has_the_samples_of_all_ranks_in_the_order_of_the_data_and_the_losses_rank_by_rank():
+    losses = [Loss(3.0, 2, 2, "float32"), Loss(1.0, 1, 1, "float32")]
+    dealt = [Output(4, 1, (0, 2), "a", 8, losses=losses[:1]), Output(4, 1, (1,), "b", 8, losses=losses[1:])]
+    by_batch = [Output(4, 1, (0, 1), "a", 8, losses=losses[:1]), Output(4, 1, (2,), "b", 8, losses=losses[1:])]
+
+    turns, batches = merged_step(dealt, by_turns=True), merged_step(by_batch, by_turns=False)
+
+    assert turns.indices == batches.indices == (0, 1, 2)
+    assert merged_step(dealt, by_turns=False).indices == (0, 2, 1)
+    assert (turns.number, turns.epoch, turns.losses) == (4, 1, tuple(losses))
+    assert turns.inputs not in ("a", "b")
+    assert merged_step(dealt[:1], by_turns=False) == replace(dealt[0], losses=tuple(losses[:1]))

@@ -6,6 +6,7 @@ Nothing heavy is imported before the arguments are understood, so that `--help` 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ from libbench.cli.output import tell
 
 EXIT_TROUBLE = 2
 EXIT_INTERRUPTED = 130
+_WITHOUT_CHILDREN = ("config", "compare", "evaluate")
+"""Commands that run no model."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,41 +61,14 @@ def one_line(error: BaseException) -> str:
 
 
 def _command(arguments: argparse.Namespace) -> int:
-    if arguments.command == "config":
-        from libbench.cli import config
+    """Run a command, which has a module of its own by its name."""
+    if arguments.command not in _WITHOUT_CHILDREN:
+        from libbench.child import warm_up
 
-        return config.main(arguments)
-    if arguments.command == "compare":
-        from libbench.cli import compare
-
-        return compare.main(arguments)
-    if arguments.command == "evaluate":
-        from libbench.cli import evaluate
-
-        return evaluate.main(arguments)
-    from libbench.child import warm_up
-
-    # The fork server imports torch on another core while this process imports it for the configs.
-    warm_up()
-    if arguments.command == "diff":
-        from libbench.cli import diff
-
-        return diff.main(arguments)
-    if arguments.command == "ranks":
-        from libbench.cli import ranks
-
-        return ranks.main(arguments)
-    if arguments.command == "sample":
-        from libbench.cli import sample
-
-        return sample.main(arguments)
-    if arguments.command == "sweep":
-        from libbench.cli import sweep
-
-        return sweep.main(arguments)
-    from libbench.cli import run
-
-    return run.main(arguments)
+        # The fork server imports torch on another core while this process imports it for the configs.
+        warm_up()
+    code: int = importlib.import_module(f"libbench.cli.{arguments.command}").main(arguments)
+    return code
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -13,12 +13,13 @@ from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
 from libbench.result import Comparison, CompileFacts, Preparation, Result
 
-_SIDES = (
+SIDES = (
     Column(least=13, wide=13),
     Column("reference", right=True, wide=10),
     Column("target", right=True, wide=10),
     Column(least=30),
 )
+"""Of a table with a figure for each side."""
 
 
 def write_speed(page: Page, comparison: Comparison) -> None:
@@ -28,7 +29,7 @@ def write_speed(page: Page, comparison: Comparison) -> None:
     page.entry("speed", _how_measured(comparison))
     rows += [row for row in (_null_row(comparison.null), _first_row(comparison), _warm_row(comparison)) if row]
     if rows:
-        page.table(_SIDES, rows)
+        page.table(SIDES, rows)
     for note in dict.fromkeys(one_line(speedup.note) for speedup in comparison.speedups if speedup.note):
         page.item(f"note: {note}", "dim")
     undecided = wall(comparison)
@@ -195,7 +196,7 @@ def write_memory(page: Page, comparison: Comparison) -> None:
         )
     if rows:
         page.entry("memory", "above what was there before")
-        page.table(_SIDES, rows)
+        page.table(SIDES, rows)
 
 
 def write_side(page: Page, result: Result) -> None:

@@ -5,18 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from libbench.report.costs import SIDES
 from libbench.report.headline import wall
-from libbench.report.page import Cell, Column, Page
+from libbench.report.page import Cell, Page
 from libbench.report.words import figure, plural, ratio, seconds, span
 from libbench.result import Comparison, Result
 from libbench.tokens import Generated
-
-_SIDES = (
-    Column(least=13, wide=13),
-    Column("reference", right=True, wide=10),
-    Column("target", right=True, wide=10),
-    Column(least=30),
-)
 
 
 def write_tokens(page: Page, comparison: Comparison) -> None:
@@ -32,7 +26,7 @@ def write_tokens(page: Page, comparison: Comparison) -> None:
         if report.first is not None:
             page.item(report.first.text, "bad")
     rows = [row for row in (_rate_row(comparison, sides), _first_row(sides), _later_row(sides)) if row]
-    page.table(_SIDES, rows)
+    page.table(SIDES, rows)
 
 
 def write_side_tokens(page: Page, result: Result) -> None:

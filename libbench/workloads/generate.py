@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from libbench.interfaces import Batch, feed
+from libbench.state import modes_put_back
 from libbench.tokens import Generated
 
 
@@ -48,17 +49,14 @@ class Generate:
         if not isinstance(model, torch.nn.Module):
             yield
             return
-        before = {module: module.training for module in model.modules()}
-        model.eval()
-        self._model = model
-        try:
-            yield
-        finally:
-            if self._clock is not None:
-                self._clock.remove()
-            self._model = self._clock = None
-            for module, training in before.items():
-                module.training = training
+        with modes_put_back(model):
+            self._model = model.eval()
+            try:
+                yield
+            finally:
+                if self._clock is not None:
+                    self._clock.remove()
+                self._model = self._clock = None
 
     def mode(self) -> AbstractContextManager[None]:
         """Give torch's inference mode."""

@@ -12,7 +12,7 @@ import torch
 from libbench.curves import LOSS, Loss
 from libbench.errors import did_you_mean
 from libbench.interfaces import Batch, feed
-from libbench.state import Kept
+from libbench.state import Kept, modes_put_back
 
 Globs = str | Sequence[str]
 
@@ -72,16 +72,14 @@ class Training:
         """Hold the model in train mode, submodule by submodule; put back the modes and what was trained."""
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"what is trained must be a torch.nn.Module, got {model!r}")
-        modes = {module: module.training for module in model.modules()}
-        self._model = model.train()
-        try:
-            yield
-        finally:
-            for module, training in modes.items():
-                module.training = training
-            if self._kept is not None:
-                self._kept.put_back()
-            self._model = self._kept = self._optimizer = None
+        with modes_put_back(model):
+            self._model = model.train()
+            try:
+                yield
+            finally:
+                if self._kept is not None:
+                    self._kept.put_back()
+                self._model = self._kept = self._optimizer = None
 
     def mode(self) -> AbstractContextManager[None]:
         """Switch gradients on."""
