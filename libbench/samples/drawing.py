@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from hashlib import sha256
 
 import numpy as np
 import torch
 
-from libbench.samples.reading import Sample, TensorMeta
+from libbench.samples.reading import Argument, Sample, TensorMeta
 
 SMALL_STD = 0.01
 """Where none is known that could be used. Values that are all the same, as of a weight just made, hide mistakes."""
 
 
-def by_name(sample: Sample, seed: int, number: int = 0) -> dict[str, torch.Tensor]:
-    """Draw every argument of a sample by its name, so that no tensor depends on which others there are.
+def by_name(sample: Sample, seed: int, number: int = 0, only: Collection[str] | None = None) -> dict[str, torch.Tensor]:
+    """Draw arguments of a sample, each by its name, so that no tensor depends on which others there are.
 
     Args:
         seed: at least 0.
         number: of the batch; what belongs to the model is the same in each.
+        only: the names of those that are wanted; None for all.
     """
-    return {each.name: draw(sample.metas[each.name], seed, number if each.fed else 0) for each in sample.arguments}
+    wanted = _wanted(sample, only)
+    return {each.name: draw(sample.metas[each.name], seed, number if each.fed else 0) for each in wanted}
 
 
 def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
@@ -79,7 +82,9 @@ def _seed(seed: int, name: str, number: int) -> int:
     return int.from_bytes(sha256(repr((seed, name, number)).encode()).digest()[:7])
 
 
-def as_graphnet(sample: Sample, seed: int, number: int = 0) -> dict[str, torch.Tensor]:
+def as_graphnet(
+    sample: Sample, seed: int, number: int = 0, only: Collection[str] | None = None
+) -> dict[str, torch.Tensor]:
     """Draw the arguments with the very numbers that GraphNet's bench draws for a seed, from NumPy's generator.
 
     One generator serves all tensors, in the order of the names of their classes: first the integers, then the rest.
@@ -88,10 +93,16 @@ def as_graphnet(sample: Sample, seed: int, number: int = 0) -> dict[str, torch.T
     Args:
         seed: at least 0.
         number: of the batch; a later one has the inputs of a later seed.
+        only: the names of those that are wanted; None for all. All are drawn, since each takes from the one generator.
     """
-    first = _graphnet(sample, seed)
-    later = first if number == 0 else _graphnet(sample, seed + number)
-    return {each.name: (later if each.fed else first)[each.name] for each in sample.arguments}
+    wanted = _wanted(sample, only)
+    drawn = {at: _graphnet(sample, seed + at) for at in {number if each.fed else 0 for each in wanted}}
+    return {each.name: drawn[number if each.fed else 0][each.name] for each in wanted}
+
+
+def _wanted(sample: Sample, only: Collection[str] | None) -> list[Argument]:
+    names = None if only is None else set(only)
+    return [each for each in sample.arguments if names is None or each.name in names]
 
 
 def _graphnet(sample: Sample, seed: int) -> dict[str, torch.Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,9 @@ from libbench.samples.modes import modes_kept
 from libbench.samples.reading import Sample, read_sample
 from libbench.samples.source import changes_modes, rewritten
 
-_DRAWS: dict[str, Callable[[Sample, int, int], dict[str, torch.Tensor]]] = {"drawn": by_name, "graphnet": as_graphnet}
+Draw = Callable[[Sample, int, int, Collection[str]], dict[str, torch.Tensor]]
+"""Gives some of a sample's arguments, for a seed and the number of a batch."""
+_DRAWS: dict[str, Draw] = {"drawn": by_name, "graphnet": as_graphnet}
 
 
 class GraphSample(torch.nn.Module):
@@ -63,7 +65,7 @@ class GraphSample(torch.nn.Module):
         own = [each for each in self.sample.arguments if weights == "bound" and not each.fed]
         self._bound = tuple(each.name for each in own)
         self._keeps_modes = changes_modes(self.sample.code)
-        values = _DRAWS[inputs](self.sample, seed, 0)
+        values = _DRAWS[inputs](self.sample, seed, 0, [each.name for each in own])
         self.graph = self._made("cpu")()
         for each in own:
             value = values[each.name]
@@ -123,9 +125,7 @@ class SampleBatches:
         batches: how many, at least 1.
     """
 
-    def __init__(
-        self, model: GraphSample, draw: Callable[[Sample, int, int], dict[str, torch.Tensor]], seed: int, batches: int
-    ) -> None:
+    def __init__(self, model: GraphSample, draw: Draw, seed: int, batches: int) -> None:
         self._sample, self._names = model.sample, model.fed()
         self._draw, self._seed, self._batches, self._epochs = draw, seed, batches, 0
 
@@ -137,7 +137,7 @@ class SampleBatches:
         epoch, self._epochs = self._epochs, self._epochs + 1
         sizes = {each.name for each in self._sample.arguments if each.kind == "size"}
         for number in range(self._batches):
-            values = self._draw(self._sample, self._seed, number)
+            values = self._draw(self._sample, self._seed, number, self._names)
             inputs = {name: _whole(values[name]) if name in sizes else values[name] for name in self._names}
             yield Batch((number,), inputs, number, epoch)
 
