@@ -68,4 +68,4 @@ def _wanted(sample: Sample, arguments: argparse.Namespace) -> Iterator[bool]:
     yield arguments.max_size is None or sample.nbytes <= arguments.max_size
     yield arguments.dtype is None or arguments.dtype in sample.dtypes
     yield arguments.source is None or arguments.source == sample.info.get("source")
-    yield arguments.op is None or arguments.op in sample.operators
+    yield arguments.op is None or sample.calls(arguments.op)
