@@ -204,7 +204,7 @@ def _add_sample(parser: argparse.ArgumentParser) -> None:
     made.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
     made.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a folder that does not exist")
     made.add_argument("--seed", type=int, help="seed; by default the config's own")
-    made.add_argument("--dtype", metavar="NAME,...", help="cast to each of these, as float16,bfloat16; a folder for each")
+    made.add_argument("--dtype", metavar="NAME,...", help="cast to each, as float16,bfloat16; a folder for each")
     made.add_argument("--batch", metavar="N,...", help="with so many samples in the batch; a folder for each")
     made.add_argument(
         "--shape",

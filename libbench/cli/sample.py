@@ -74,12 +74,12 @@ def _validate(arguments: argparse.Namespace) -> int:
 
 def _judged(path: Path, arguments: argparse.Namespace) -> int:
     try:
-        same = validated(path, arguments.timeout or TIMEOUT, arguments.memory)
+        other = validated(path, arguments.timeout or TIMEOUT, arguments.memory)
     except TryError as error:
         put(f"failed     {path}: {one_line(error)}")
         return EXIT_TROUBLE
-    put(f"{'same' if same else 'different':<9}  {path}")
-    return 0 if same else DIFFERENT
+    put(f"different  {path}: {other}" if other else f"same       {path}")
+    return DIFFERENT if other else 0
 
 
 def _list(arguments: argparse.Namespace) -> int:

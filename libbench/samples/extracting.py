@@ -27,6 +27,7 @@ def extract(
     dynamic: bool = False,
     split: Split | None = None,
     calls: int = CALLS,
+    whole: bool = False,
 ) -> list[Path]:
     """Run a model under torch's tracing, and write every graph that was found; one that comes again is written once.
 
@@ -40,6 +41,8 @@ def extract(
         dynamic: whether sizes are symbols wherever the model lets them be, rather than numbers.
         split: how to cut every graph.
         calls: how often the model is called, since a later call may do what the first did not; at least 1.
+        whole: whether what depends on data, as `item()` and a mask as an index, belongs to a graph; by default it ends
+            one.
 
     Returns:
         The folders of the samples, in the order in which the graphs ran first.
@@ -50,7 +53,8 @@ def extract(
     folder = Path(folder)
     if folder.exists():
         raise LibbenchError(f"{folder} exists already")
-    graphs = _captured(model, inputs, dynamic, split, calls)
+    with torch._dynamo.config.patch(capture_scalar_outputs=whole, capture_dynamic_output_shape_ops=whole):
+        graphs = _captured(model, inputs, dynamic, split, calls)
     if not graphs:
         raise LibbenchError(f"torch found no graph in {name}")
     written = []

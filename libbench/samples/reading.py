@@ -120,6 +120,13 @@ class Sample:
         names = (getattr(each, "attr", getattr(each, "id", "")) for each in called)
         return frozenset(name for name in names if name)
 
+    @property
+    def uses_sizes(self) -> bool:
+        """Whether the graph does anything with a size that it is given."""
+        text = read_text(self.code)
+        sizes = [each.name for each in self.arguments if each.kind == "size"]
+        return any(len(re.findall(rf"\b{name}\b", text)) > 1 for name in sizes)
+
     def calls(self, operator: str) -> bool:
         """Tell whether one of `operators` has this name; a text without it is not parsed."""
         return operator in read_text(self.code) and operator in self.operators

@@ -6,7 +6,6 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import product
 from typing import Any
 
 import torch
@@ -60,7 +59,7 @@ class Variant:
         A size that grows repeats what is there, one that shrinks leaves the rest out, so that every index stays right.
 
         Raises:
-            LibbenchError: the model is no module, no input has such a name or rank, or none holds a row for each sample.
+            LibbenchError: the model is no module, no input has such a name or rank, or none has a row a sample.
         """
         inputs = self._shaped(model, batch.inputs)
         if self.batch is not None:
@@ -84,7 +83,9 @@ class Variant:
         for name, sizes in self.shapes.items():
             value = named.get(name)
             if not isinstance(value, torch.Tensor):
-                raise LibbenchError(f"no input {name!r} is a tensor{did_you_mean(name, named)}; there are {list(named)}")
+                raise LibbenchError(
+                    f"no input {name!r} is a tensor{did_you_mean(name, named)}; there are {list(named)}"
+                )
             if len(sizes) != value.dim():
                 wanted = "x".join(map(str, sizes))
                 raise LibbenchError(f"{name} has the shape {tuple(value.shape)}, which cannot become {wanted}")
@@ -95,19 +96,18 @@ class Variant:
 
 
 def variants(
-    dtypes: Sequence[str] = (), shapes: Mapping[str, Sequence[tuple[int, ...]]] | None = None, batches: Sequence[int] = ()
+    dtypes: Sequence[str], shapes: Mapping[str, Sequence[tuple[int, ...]]], batches: Sequence[int]
 ) -> list[Variant]:
     """Give every combination of dtypes, shapes and batch sizes; the shapes of several inputs change in step.
 
     Raises:
         ValueError: inputs have different numbers of shapes, or something cannot be.
     """
-    shapes = shapes or {}
     counts = {name: len(each) for name, each in shapes.items()}
     if len(set(counts.values())) > 1:
         raise ValueError(f"the shapes of several inputs change in step, so each needs as many, got {counts}")
     steps = [dict(zip(shapes, each, strict=True)) for each in zip(*shapes.values(), strict=True)] or [{}]
-    return [Variant(*each) for each in product(list(dtypes) or [None], steps, list(batches) or [None])]
+    return [Variant(dtype, step, batch) for dtype in dtypes or [None] for step in steps for batch in batches or [None]]
 
 
 def parse_shapes(text: str) -> tuple[str, list[tuple[int, ...]]]:
