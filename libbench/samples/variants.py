@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from typing import Any
 
 import torch
@@ -107,7 +108,9 @@ def variants(
     if len(set(counts.values())) > 1:
         raise ValueError(f"the shapes of several inputs change in step, so each needs as many, got {counts}")
     steps = [dict(zip(shapes, each, strict=True)) for each in zip(*shapes.values(), strict=True)] or [{}]
-    return [Variant(dtype, step, batch) for dtype in dtypes or [None] for step in steps for batch in batches or [None]]
+    casts: Sequence[str | None] = dtypes or [None]
+    rows: Sequence[int | None] = batches or [None]
+    return [Variant(*each) for each in product(casts, steps, rows)]
 
 
 def parse_shapes(text: str) -> tuple[str, list[tuple[int, ...]]]:
