@@ -167,7 +167,8 @@ def test_the_hash_knows_what_is_done_and_not_what_it_is_called(tmp_path):
 def test_the_hash_knows_one_function_by_all_its_names_and_nothing_of_checks_of_sizes(tmp_path):
     one = write(tmp_path / "one")
     public = write(tmp_path / "public", CODE.replace("torch._C._nn.linear", "torch.nn.functional.linear"))
-    check = "        ok = zeros.size(0) >= 0\n        torch._check(ok)\n        add ="
+    lines = ("size = zeros.size()", "first = size[0]", "ok = first >= 0", "torch._check(ok)", "add =")
+    check = "".join(f"        {line}\n" for line in lines)[:-1]
     checked = write(tmp_path / "checked", CODE.replace("        add =", check))
     operator = write(tmp_path / "operator", CODE.replace("torch.zeros", "torch.ops.aten.zeros.default"))
 

@@ -76,29 +76,36 @@ def _dotted(node: ast.expr) -> list[str]:
 
 
 _CHECKS = {"_check", "_check_is_size", "_assert_scalar"}
+_ASKS = {"size", "dim", "numel"}
 
 
 def _doing(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Leave out what only checks sizes, and the comparisons for it: torch adds them in an order of its own."""
-    kept = [node for node in body if not _checks(_value(node))]
-    used = {each.id for node in kept for each in ast.walk(node) if isinstance(each, ast.Name) and _read(each)}
-    return [node for node in kept if not (isinstance(_value(node), ast.Compare) and not used & _targets(node))]
+    """Leave out what only checks sizes, and what is only asked for it or for nothing: torch does so as it likes."""
+    kept: list[ast.stmt] = []
+    used: set[str] = set()
+    for node in reversed(body):
+        value = _value(node)
+        if not _calls(value, _CHECKS) and (not _asks(value) or used & _names(node, ast.Store)):
+            used |= _names(node, ast.Load)
+            kept.append(node)
+    return kept[::-1]
 
 
-def _checks(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Call) and not _CHECKS.isdisjoint(_dotted(value.func))
+def _calls(value: ast.expr | None, names: set[str]) -> bool:
+    return isinstance(value, ast.Call) and not names.isdisjoint(_dotted(value.func))
+
+
+def _asks(value: ast.expr | None) -> bool:
+    """Tell whether a value changes nothing when it is computed: a comparison, a part of something, a size."""
+    return isinstance(value, ast.Compare | ast.Subscript) or _calls(value, _ASKS)
+
+
+def _names(node: ast.stmt, context: type[ast.expr_context]) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, context)}
 
 
 def _value(node: ast.stmt) -> ast.expr | None:
     return node.value if isinstance(node, ast.Assign | ast.Expr) else None
-
-
-def _targets(node: ast.stmt) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and not _read(each)}
-
-
-def _read(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Load)
 
 
 def _trivial(node: ast.stmt, names: _Names) -> bool:
