@@ -103,7 +103,9 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
     lists.add_argument("--samples", type=Path, metavar="DIR", help="run both sides on every graph sample below it")
-    lists.add_argument("--sample-list", type=Path, metavar="FILE", help="run both sides on graph samples, a path a line")
+    lists.add_argument(
+        "--sample-list", type=Path, metavar="FILE", help="run both sides on graph samples, a path a line"
+    )
     parser.add_argument("--prefix", type=Path, metavar="DIR", help="what the paths of --sample-list are relative to")
 
 
