@@ -98,7 +98,8 @@ def test_outputs_that_were_given_are_told_from_those_that_were_written_to():
 
 
 def body(lines):
-    return f"class Odd(torch.nn.Linear):\n    def forward(self, x):\n        y = super().forward(x)\n        {lines}\nmodel = L(Odd)(4, 3)\n"
+    forward = f"def forward(self, x):\n        y = super().forward(x)\n        {lines}"
+    return f"class Odd(torch.nn.Linear):\n    {forward}\nmodel = L(Odd)(4, 3)\n"
 
 
 @pytest.mark.parametrize(
