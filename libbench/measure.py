@@ -18,7 +18,7 @@ from libbench.speed import LEAST_PAIRS
 
 SHORTEST_TRIAL = 200e-6
 """A trial is made of enough calls to last this many seconds, so that the clock's own cost does not count."""
-AROUND = 8.0
+AROUND = 16.0
 """It lasts at least so many times as long as what is done around it, where most of the time would go otherwise."""
 LONGEST_FILLED = 1e-3
 """Calls are not put together to a longer trial than this, since a long one is more likely to be interrupted."""
