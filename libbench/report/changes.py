@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from libbench.config import Change
 from libbench.report.compared import write_changes
-from libbench.report.page import Page
+from libbench.report.page import TextPage
 
 
 def render_changes(
@@ -25,6 +25,6 @@ def render_changes(
         colour: with colours of a terminal.
         width: in characters.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     write_changes(page, changes, files, verbose)
     return page.text()

@@ -60,35 +60,59 @@ def write_config(page: Page, comparison: Comparison, verbose: bool) -> None:
 
 def write_changes(page: Page, changes: Sequence[Change], files: tuple[str | None, str | None], verbose: bool) -> None:
     """Write how many parts differ, and the changes."""
-    counted = [change for change in changes if change.counted]
+    counted = counted_changes(changes)
+    page.entry("config", parts_text(counted))
+    shown = list(changes) if verbose else counted[:MOST_CHANGES]
+    wide = max((cell_len(change_head(change)) for change in shown), default=0)
+    for change in shown:
+        _write_change(page, change, places(change, files), min(wide, 32))
+    if len(counted) > len(shown):
+        page.more(f"and {plural(len(counted) - len(shown), 'more difference')}")
+
+
+def counted_changes(changes: Sequence[Change]) -> list[Change]:
+    """Give the changes that are differences, and not another way to write the same."""
+    return [change for change in changes if change.counted]
+
+
+def parts_text(counted: Sequence[Change]) -> str:
+    """Say in how many parts two configs differ."""
     parts = {change.part for change in counted}
     own = sorted(one_line(part) for part in parts if part not in job.PARTS)
     here = len(parts) - len(own)
     text = f"{here} of {len(job.PARTS)} parts {differ(here)}" if counted else "no difference"
-    page.entry("config", text + (f", and {listed(own)} of the config's own names" if own else ""))
-    shown = list(changes) if verbose else counted[:MOST_CHANGES]
-    wide = max((cell_len(_change_head(change)) for change in shown), default=0)
-    for change in shown:
-        ours, theirs = _place(change.reference_origin, files[0]), _place(change.target_origin, files[1])
-        _write_change(page, change, (ours, theirs), min(wide, 32))
-    if len(counted) > len(shown):
-        page.item(f"and {plural(len(counted) - len(shown), 'more difference')} (--verbose)", "dim")
+    return text + (f", and {listed(own)} of the config's own names" if own else "")
 
 
-def _change_head(change: Change) -> str:
+def change_head(change: Change) -> str:
+    """Give the path of a change, and its kind where that needs a word."""
     return one_line(f"{change.path} {_KINDS[change.kind]}")
 
 
-def _write_change(page: Page, change: Change, places: tuple[str, str], wide: int) -> None:
+def change_values(change: Change) -> tuple[str, str]:
+    """Give the two values of a change; "-" for none."""
+    return one_line(change.reference) or "-", one_line(change.target) or "-"
+
+
+def places(change: Change, files: tuple[str | None, str | None]) -> tuple[str, str]:
+    """Give where the two values of a change were written, as `file:line`; empty where that is not known.
+
+    Args:
+        files: the sides' own configs.
+    """
+    return _place(change.reference_origin, files[0]), _place(change.target_origin, files[1])
+
+
+def _write_change(page: Page, change: Change, written: tuple[str, str], wide: int) -> None:
     """Write a change in one line where it fits, else the two values below each other."""
-    head = _change_head(change)
-    before, after = one_line(change.reference) or "-", one_line(change.target) or "-"
-    where = ", ".join(dict.fromkeys(place for place in places if place))
+    head = change_head(change)
+    before, after = change_values(change)
+    where = ", ".join(dict.fromkeys(place for place in written if place))
     line = f"{head}{' ' * (wide - cell_len(head))}  {before}  ->  {after}"
     spare = page.width - 2 - cell_len(line)
     if spare < 0:
         page.item(head)
-        for name, value, place in zip(("reference", "target"), (before, after), places, strict=True):
+        for name, value, place in zip(("reference", "target"), (before, after), written, strict=True):
             page.item(f"{name:<10} {shorten(value, 3 * page.width)}" + (f"  ({place})" if place else ""), indent=4)
     elif cell_len(where) + 2 <= spare:
         page.item(line + (" " * (spare - cell_len(where)) + where if where else ""))
@@ -122,12 +146,12 @@ def write_leaves(page: Page, outputs: OutputsReport, verbose: bool) -> None:
         page.table(_LEAVES, [_leaf_row(leaf) for leaf in leaves])
     rest = outputs.leaves[len(leaves) :]
     if rest:
-        page.item(f"and {plural(len(rest), 'more leaf', 'more leaves')}: {_verdicts(rest)} (--verbose)", "dim")
+        page.more(f"and {plural(len(rest), 'more leaf', 'more leaves')}: {_verdicts(rest)}")
     reasons = outputs.reasons if verbose else outputs.reasons[:MOST_LEAVES]
     for reason in reasons:
         page.item(reason, "bad")
     if len(outputs.reasons) > len(reasons):
-        page.item(f"and {len(outputs.reasons) - len(reasons):,} more differences of structure (--verbose)", "dim")
+        page.more(f"and {len(outputs.reasons) - len(reasons):,} more differences of structure")
     _write_reasons(page, outputs, leaves, verbose)
     for note in outputs.notes:
         page.item(f"note: {note}", "dim")
@@ -246,7 +270,7 @@ def write_metrics(page: Page, comparison: Comparison, verbose: bool) -> None:
     shown = worst if verbose else worst[:MOST_METRICS]
     page.table(_METRICS, [_metric_row(metric) for metric in shown])
     if len(worst) > len(shown):
-        page.item(f"and {plural(len(worst) - len(shown), 'more metric')} (--verbose)", "dim")
+        page.more(f"and {plural(len(worst) - len(shown), 'more metric')}")
 
 
 def _metric_row(metric: MetricReport) -> list[Cell]:

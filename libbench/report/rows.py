@@ -11,7 +11,7 @@ from libbench.comparability import other_work
 from libbench.measured import SpeedVerdict
 from libbench.report.headline import wall
 from libbench.report.many import ORDER, TONES, finding, speed_cell, verdict_word
-from libbench.report.page import Cell, Column, Page
+from libbench.report.page import Cell, Column, Page, TextPage
 from libbench.report.words import Tone, plural, ratio
 from libbench.result import Comparison
 
@@ -62,7 +62,7 @@ class RowTable:
         columns = [Column("row", right=True), Column("pair"), Column("verdict"), Column("finding", end=True)]
         widths = [max(3, counter), max(4, name), max(map(len, ORDER))]
         taken = sum(widths) + (_SPEED if speed else 0) + 2 * (len(columns) + speed)
-        widths.append(max(8, Page(*self._look).width - taken))
+        widths.append(max(8, TextPage(*self._look).width - taken))
         if speed:
             columns.append(Column("speed"))
             widths.append(_SPEED)
@@ -70,7 +70,7 @@ class RowTable:
 
     def head(self) -> str:
         """Give the line with the columns' titles."""
-        page = Page(*self._look)
+        page = TextPage(*self._look)
         page.row(self._columns, self._widths, [(column.head, "dim") for column in self._columns])
         return page.text()
 
@@ -87,7 +87,7 @@ class RowTable:
             (word, TONES.get(word, "warn")),
             finding(comparison, word),
         ]
-        page = Page(*self._look)
+        page = TextPage(*self._look)
         cells += [speed_cell(comparison)] if self._speed else []
         page.row(self._columns, self._widths, cells)
         return page.text()
@@ -100,7 +100,13 @@ def render_summary(outcomes: Sequence[Outcome], *, colour: bool = False, width: 
         outcomes: of all rows.
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
+    write_summary(page, outcomes)
+    return page.text()
+
+
+def write_summary(page: Page, outcomes: Sequence[Outcome]) -> None:
+    """Write how many rows came out how, and how fast those were that are the same."""
     words = Counter(outcome.word for outcome in outcomes)
     counts: list[tuple[str, Tone]] = [
         (f"{words[word]:,} {word.lower()}", TONES.get(word, "warn")) for word in reversed(ORDER) if words[word]
@@ -116,4 +122,3 @@ def render_summary(outcomes: Sequence[Outcome], *, colour: bool = False, width: 
         mean = math.exp(math.fsum(map(math.log, ratios)) / len(ratios))
         middle, low, high = ratio(mean, min(ratios), max(ratios))
         page.entry("", f"geometric mean {middle}x, from {low}x to {high}x")
-    return page.text()

@@ -9,7 +9,7 @@ from libbench.findings import OutputsReport
 from libbench.report import background, compared, costs, generated, judged, trained
 from libbench.report.headline import LONGEST, Piece, headline, pieces, why_different, worst_first
 from libbench.report.many import write_many, write_results
-from libbench.report.page import Column, Page
+from libbench.report.page import Column, Page, TextPage
 from libbench.report.words import Tone, cut, figure, one_line, plural, saved_name, seconds, side_name
 from libbench.result import Comparison, Result, Verdict
 
@@ -38,7 +38,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     Returns:
         Lines without a line break after the last one.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     page.pieces(pieces(comparison))
     page.gap()
     page.entry("reference", saved_name(comparison.reference))
@@ -90,7 +90,7 @@ def render_many(comparisons: Sequence[Comparison], *, colour: bool = False, widt
         comparisons: one or more; each run of them with the same reference has a table.
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     write_many(page, comparisons)
     return page.text()
 
@@ -101,7 +101,7 @@ def render_results(results: Sequence[Result], *, colour: bool = False, width: in
     Args:
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     write_results(page, results)
     return page.text()
 
@@ -112,7 +112,7 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
     Args:
         verbose, colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     if result.failure is None:
         page.pieces([("RAN", "good"), (_per_call(result), "plain")])
     else:
@@ -147,7 +147,7 @@ def render_evaluated(result: Result, *, colour: bool = False, width: int = 100) 
     Args:
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     page.entry("side", saved_name(result))
     if result.failure is not None:
         background.write_failure(page, "", result.failure, verbose=True)
@@ -161,7 +161,7 @@ def render_recompared(comparison: Comparison, *, colour: bool = False, width: in
     Args:
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     page.pieces([_METRICS[comparison.exit_code]])
     page.gap()
     page.entry("reference", saved_name(comparison.reference))
@@ -186,7 +186,7 @@ def render_files(
         files: the names of reference and target.
         verbose, colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     page.pieces([(files_headline(outputs), _FILES[outputs.verdict])])
     page.gap()
     page.entry("reference", one_line(files[0]))
