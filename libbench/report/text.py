@@ -45,7 +45,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     page.entry("target", saved_name(comparison.target))
     # What was found is that of the worst seed, which the headline speaks of; what it costs, that of the first.
     worst = worst_first(comparison)[0] if comparison.complete else comparison
-    _write_failures(page, worst, verbose)
+    write_failures(page, worst, verbose)
     page.gap()
     compared.write_config(page, comparison, verbose)
     background.write_comparability(page, worst)
@@ -71,7 +71,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     page.gap()
     costs.write_memory(page, comparison)
     page.gap()
-    _write_notes(page, comparison)
+    write_notes(page, comparison)
     background.write_environment(page, comparison, verbose)
     if verbose:
         page.gap()
@@ -166,11 +166,11 @@ def render_recompared(comparison: Comparison, *, colour: bool = False, width: in
     page.gap()
     page.entry("reference", saved_name(comparison.reference))
     page.entry("target", saved_name(comparison.target))
-    _write_failures(page, comparison, verbose=True)
+    write_failures(page, comparison, verbose=True)
     page.gap()
     compared.write_metrics(page, comparison, verbose=True)
     page.gap()
-    _write_notes(page, comparison)
+    write_notes(page, comparison)
     return page.text()
 
 
@@ -223,13 +223,15 @@ def _write_own_metrics(page: Page, result: Result) -> None:
         page.gap()
 
 
-def _write_failures(page: Page, comparison: Comparison, verbose: bool) -> None:
+def write_failures(page: Page, comparison: Comparison, verbose: bool) -> None:
+    """Write how each side failed that did."""
     for name, result in (("reference", comparison.reference), ("target", comparison.target)):
         if result.failure is not None:
             background.write_failure(page, name, result.failure, verbose)
 
 
-def _write_notes(page: Page, comparison: Comparison) -> None:
+def write_notes(page: Page, comparison: Comparison) -> None:
+    """Write what to know before trusting a figure, at every seed."""
     later = (
         f"at seed {each.reference.job.seed}: {note}"
         for each in comparison.seeds
