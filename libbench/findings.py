@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Verdict = Literal["same", "different", "unjudged"]
+Vacuous = Literal["", "empty", "nan", "constant", "alias", "small"]
 Number = int | float | str
 
 
@@ -70,6 +71,9 @@ class LeafReport:
         rtol: the relative tolerance used; None for what is compared exactly by its nature.
         atol: the absolute tolerance used.
         noise: the largest absolute difference here between two runs of the reference; None where it is not known.
+        vacuous: why it proves nothing that both sides agree: there is no value ("empty"), all of the reference is NaN
+            ("nan") or one value ("constant"), it is an input or a weight as it was ("alias"), or zeros would pass at
+            the tolerance used ("small"); empty where it does prove something, or where they do not agree.
     """
 
     path: str
@@ -103,6 +107,7 @@ class LeafReport:
     rtol: float | None = None
     atol: float | None = None
     noise: float | None = None
+    vacuous: Vacuous = ""
 
     @property
     def form_reasons(self) -> tuple[str, ...]:
@@ -134,6 +139,11 @@ class OutputsReport:
     samples: int = 0
     elements: int = 0
     skipped: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether all that was compared agrees and none of it proves anything."""
+        return self.verdict == "same" and all(leaf.vacuous for leaf in self.leaves)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -103,6 +103,7 @@ class Preparation:
         mutated: paths of the inputs that the model changed in place.
         resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
         again: the two calls that `repeats` speaks of, leaf by leaf.
+        aliases: paths of the outputs that are inputs, or weights of the model, or views of them, as they were.
     """
 
     seconds: Mapping[str, float]
@@ -116,6 +117,7 @@ class Preparation:
     mutated: tuple[str, ...]
     resident: int | None
     again: Rerun | None = None
+    aliases: tuple[str, ...] = ()
 
     @property
     def first_call(self) -> float:
@@ -291,6 +293,11 @@ class Comparison:
     seeds: tuple[Comparison, ...] = ()
     curve: CurveReport | None = None
     tokens: TokensReport | None = None
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the outputs agree and none of them proves anything."""
+        return self.outputs is not None and self.outputs.vacuous
 
     @property
     def exit_code(self) -> int:

@@ -18,6 +18,7 @@ from libbench.errors import LibbenchError
 from libbench.job import Job
 from libbench.plan import Plan, settings_of
 from libbench.result import Check, Comparison, Result
+from libbench.rowfile import GraphSampleRecord
 from libbench.saved import AnySide
 from libbench.timing import Watch, runner_of
 
@@ -33,23 +34,27 @@ class Row:
 
     Attributes:
         name: what tells it from the other rows.
+        sample: the graph sample that is the model of both sides; None where they have models of their own.
     """
 
     reference: AnySide
     target: AnySide
     name: str
+    sample: GraphSampleRecord | None = None
 
 
 def key_of(row: Row, plan: Plan) -> str:
     """Give what a row is known by, as 16 hexadecimal digits: both configs, but for limits, and what is asked of them.
 
-    The code that a config names is not part of it.
+    The code that a config names is not part of it; what the files of a graph sample hold is.
     """
-    question = {
+    question: dict[str, Any] = {
         "sides": [_known_by(row.reference), _known_by(row.target)],
         "outputs": [plan.rtol, plan.atol, plan.truth, plan.seeds],
         "speed": plan.speed and [plan.budget, plan.processes, plan.min_speedup],
     }
+    if row.sample is not None:
+        question["sample"] = row.sample.files
     return sha256(json.dumps(question).encode()).hexdigest()[:16]
 
 

@@ -49,7 +49,7 @@ _CONFIG = "Look at configs without running them."
 _SAMPLE = "Computation graphs on disk, in the format of GraphNet. Running one runs its code, in a process of its own."
 _DIFF = (
     "Compare a target with a reference: config, outputs, metrics, speed, memory, compile time. Without --tgt the "
-    "target is the reference's file with --tgt-set."
+    "target is the reference's file with --tgt-set. With graph samples, each is a row, as in libbench sweep."
 )
 _COMPARE = (
     "Compare two files of tensors: .safetensors, .npz, .npy, or .pt with weights only. Exit code: 0 same, 1 different, "
@@ -60,8 +60,8 @@ _RANKS = (
     "reads what. Exit code: 0 as it should be, 1 not, 2 it could not be told."
 )
 _SWEEP = (
-    "Compare many pairs, each a row: those of the flags and their sweeps, or those of a list. Rows are kept as they "
-    "are done, and a list that was interrupted is gone on with."
+    "Compare many pairs, each a row: those of the flags and their sweeps, those of a list, or those of the flags on "
+    "each of many graph samples. Rows are kept as they are done, and a list that was interrupted is gone on with."
 )
 _EVALUATE = (
     "Metrics of a saved side from the records in its folder, without its model: by the evaluator of another config, or "
@@ -78,6 +78,9 @@ _OR_SAVED = "or the folder of a saved one"
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
     _add_sides(parser, required=True)
+    _add_samples(parser.add_mutually_exclusive_group(), parser)
+    _add_list(parser, required=False)
+    parser.set_defaults(list=None)
     _add_judging(parser)
     _add_common(parser)
     _add_keeping(parser)
@@ -85,17 +88,32 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
     _add_sides(parser, required=False)
-    parser.add_argument(
+    lists = parser.add_mutually_exclusive_group()
+    lists.add_argument(
         "--list",
         type=Path,
         metavar="FILE",
         help="a pair a line: REFERENCE TARGET [KEY=VALUE ...], ref.KEY for one side",
     )
-    parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="the rows, as JSON lines; gone on with")
-    parser.add_argument("--retry", action="store_true", help="run rows again in which a side failed")
-    parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="rows at a time")
+    _add_samples(lists, parser)
+    _add_list(parser, required=True)
     _add_judging(parser)
     _add_common(parser)
+
+
+def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
+    lists.add_argument("--samples", type=Path, metavar="DIR", help="run both sides on every graph sample below it")
+    lists.add_argument("--sample-list", type=Path, metavar="FILE", help="run both sides on graph samples, a path a line")
+    parser.add_argument("--prefix", type=Path, metavar="DIR", help="what the paths of --sample-list are relative to")
+
+
+def _add_list(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    more = "" if required else ", of graph samples"
+    parser.add_argument(
+        "--to", type=Path, required=required, metavar="FILE", help=f"the rows{more}, as JSON lines; gone on with"
+    )
+    parser.add_argument("--retry", action="store_true", help=f"run rows{more} again in which a side failed")
+    parser.add_argument("--jobs", type=_count, default=1, metavar="N", help=f"rows{more} at a time")
 
 
 def _add_sides(parser: argparse.ArgumentParser, *, required: bool) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from libbench.cli.graphs import wants_samples
 from libbench.cli.kept import Kept
 from libbench.cli.output import put, style_of
 from libbench.cli.pairs import groups_of
 from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
+from libbench.cli.sweep import main as sweep
+from libbench.errors import LibbenchError
 from libbench.report.json import to_json
 from libbench.report.text import render, render_many
 from libbench.result import Comparison
@@ -17,7 +22,12 @@ from libbench.sweep import diff_groups
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Compare, print, and give the largest exit code of all targets."""
+    """Compare, print, and give the largest exit code of all targets, or of all graph samples."""
+    if wants_samples(arguments):
+        return _on_samples(arguments)
+    for flag in ("to", "retry"):
+        if getattr(arguments, flag):
+            raise LibbenchError(f"--{flag} is for rows of graph samples; libbench sweep has it for other rows")
     groups = groups_of(arguments)
     kept = Kept(arguments, "comparison", sum(len(targets) for _, targets in groups) > 1, to_json)
 
@@ -40,6 +50,17 @@ def main(arguments: argparse.Namespace) -> int:
         put(render_many(kept.all, **style_of()))
     kept.tell_broken()
     return max(comparison.exit_code for comparison in kept.all)
+
+
+def _on_samples(arguments: argparse.Namespace) -> int:
+    for flag in ("json", "save", "verbose"):
+        if getattr(arguments, flag):
+            raise LibbenchError(f"--{flag} is for one comparison; of graph samples, --to FILE keeps the rows")
+    if arguments.to is not None:
+        return sweep(arguments)
+    with TemporaryDirectory(prefix="libbench-") as folder:
+        arguments.to = Path(folder) / "rows.jsonl"
+        return sweep(arguments)
 
 
 def _report(comparison: Comparison, arguments: argparse.Namespace) -> str:

@@ -6,6 +6,7 @@ import argparse
 from contextlib import closing
 from pathlib import Path
 
+from libbench.cli.graphs import sample_rows, wants_samples
 from libbench.cli.output import put, style_of, tell
 from libbench.cli.pairs import rows_of
 from libbench.cli.plans import plan_of, with_traceback
@@ -13,10 +14,11 @@ from libbench.cli.progress import Progress
 from libbench.errors import LibbenchError
 from libbench.interfaces import Event
 from libbench.plan import Plan
+from libbench.records import encode
 from libbench.report.json import from_json, to_json
 from libbench.report.rows import Outcome, RowTable, render_summary
 from libbench.report.words import plural
-from libbench.rowfile import RowFile
+from libbench.rowfile import SAMPLE, RowFile
 from libbench.rows import Row, check_rows, is_broken, is_settled, key_of, run_rows
 
 Keyed = dict[str, Row]
@@ -25,7 +27,7 @@ Keyed = dict[str, Row]
 def main(arguments: argparse.Namespace) -> int:
     """Run the rows that are not done, print each, and give the largest exit code of all."""
     plan = plan_of(arguments)
-    listed = rows_of(arguments)
+    listed = sample_rows(arguments) if wants_samples(arguments) else rows_of(arguments)
     rows: Keyed = {}
     for row in listed:
         rows.setdefault(key_of(row, plan), row)
@@ -85,7 +87,8 @@ def _run(
         with closing(run_rows(pairs, plan, watch=watch, jobs=arguments.jobs)) as done:
             for number, comparison in done:
                 key, row = keys[number], pairs[number]
-                file.add(key, {"row": row.name, **to_json(comparison)})
+                sample = {} if row.sample is None else {SAMPLE: encode(row.sample)}
+                file.add(key, {"row": row.name, **sample, **to_json(comparison)})
                 outcomes[key] = Outcome.of(comparison)
                 text = table.line(len(outcomes), row.name, comparison)
                 progress.print(with_traceback(text, arguments, comparison.reference, comparison.target))

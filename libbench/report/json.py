@@ -32,6 +32,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
     derived = {
         "headline": headline(comparison),
         "exit_code": comparison.exit_code,
+        "vacuous": comparison.vacuous,
         "median_seconds": {name: _medians(timings) for name, timings in measured.items()},
         "first_call_seconds": {name: first_call(side.preparation) for name, side in sides.items()},
         "pays_off_after_calls": pays_off(comparison),

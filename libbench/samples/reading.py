@@ -127,7 +127,7 @@ def read_sample(path: str | Path) -> Sample:
         SampleError: a file is missing or wrong, or an argument of `forward` is described nowhere.
     """
     path = Path(path)
-    info = _read_info(path / INFO)
+    info = read_info(path / INFO)
     forward = forward_of(parse_file(path / CODE), path / CODE)
     metas = read_metas(path / WEIGHTS)
     if (path / INPUTS).is_file():
@@ -192,7 +192,12 @@ def _kind(name: str, annotation: str) -> Kind:
     return "buffer" if "_buffers_" in name or name.startswith("L_self_") else "input"
 
 
-def _read_info(file: Path) -> Mapping[str, Any]:
+def read_info(file: Path) -> Mapping[str, Any]:
+    """Read what a sample says of itself as a whole.
+
+    Raises:
+        SampleError: the file is missing or no JSON object, or the graph is another framework's.
+    """
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
