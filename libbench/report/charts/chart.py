@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from libbench.report.words import figure
-
 Role = Literal["reference", "target", "plain", "good", "bad", "warn", "quiet"]
 """What a mark stands for; it has a colour for each, and never a colour alone."""
 Tick = tuple[float, str]
@@ -41,7 +39,7 @@ class Axis:
         cls,
         label: str,
         values: Iterable[float],
-        text: Callable[[float], str] = figure,
+        text: Callable[[float], str] = "{:.6g}".format,
         *,
         log: bool | None = None,
     ) -> Axis:
@@ -169,10 +167,10 @@ def _round(low: float, high: float) -> list[float]:
 
 def _decades(low: float, high: float) -> list[float]:
     """Give powers of ten from low to high, at most five; of few also what lies between, as 2 and 5."""
-    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    if last - first < 1:
+    if high / low < 8:
         return _round(low, high)
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     step = -(-(last - first + 1) // _MOST_TICKS)
-    factors = (1.0, 2.0, 5.0) if last - first == 1 else (1.0,)
+    factors = (1.0, 2.0, 5.0) if last - first <= 2 else (1.0,)
     found = [factor * 10.0**power for power in range(first - 1, last + 1, step) for factor in factors]
     return [value for value in found if low <= value <= high]

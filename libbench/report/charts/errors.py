@@ -80,10 +80,10 @@ def _grid(leaves: Sequence[LeafReport]) -> Chart:
     if inside:
         marks.append(Line((worst, worst), (-0.5, len(dtypes) - 0.5), "plain", dashed=True))
     x = Axis("tolerance level t", LEVELS[0] - 0.6, LEVELS[-1] + 0.6, tuple((float(t), str(t)) for t in LEVELS[::5]))
-    told = [f"{dtype} {'at no level' if level is None else f'from {level}'}" for dtype, level in passing.items()]
+    told = [f"{dtype} {'at no level' if level is None else f'from level {level} on'}" for dtype, level in passing.items()]
     words = (
-        f"All {plural(len(leaves), 'floating leaf', 'floating leaves')} together pass the tolerances that go with "
-        f"{', '.join(told)}; a cross is a level that fails. "
+        f"By the tolerances that go with each dtype, {plural(len(leaves), 'floating leaf', 'floating leaves')} "
+        f"{'passes' if len(leaves) == 1 else 'together pass'} {', '.join(told)}; a cross is a level that fails. "
     )
     words += f"The dashed line is t* of the worst, {level_text(worst)}." if inside else f"t* is {level_text(worst)}."
     legend: list[tuple[Mark, str]] = [

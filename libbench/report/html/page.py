@@ -13,6 +13,7 @@ from libbench.report.html.sections import sections_of
 from libbench.report.html.svg import key, svg
 from libbench.report.words import saved_name, seconds
 from libbench.result import Comparison
+from libbench.scores import Scores
 
 SIGNS = {"good": "✓", "bad": "✗", "warn": "!"}
 """What stands beside a colour, for who does not see it."""
@@ -39,15 +40,18 @@ def render_page(comparison: Comparison) -> str:
     )
 
 
-def render_list(rows: Sequence[Row]) -> str:
+def render_list(rows: Sequence[Row], scores: Scores | None = None) -> str:
     """Give the page of a list: what came of all, then a row for each, which opens to its detail.
 
     Sorting and filtering need JavaScript, nothing else does.
 
+    Args:
+        scores: of the same rows; None where they are not scored.
+
     Raises:
         MissingPackageError: as for `render_page`.
     """
-    overview = overview_of(rows)
+    overview = overview_of(rows, scores)
     return _render("many.html", title=overview.title, overview=overview, rows=rows)
 
 

@@ -4,11 +4,129 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+
+from libbench.comparability import other_work
+from libbench.report.charts.chart import Chart
+from libbench.report.charts.rows import row_charts
+from libbench.report.charts.scores import score_charts
+from libbench.report.costs import first_call
+from libbench.report.headline import Piece, pieces, wall
+from libbench.report.html.blocks import Blocks, Text
+from libbench.report.html.sections import Section, short_sections_of
+from libbench.report.many import ORDER, TONES, finding, speed_cell, verdict_word
+from libbench.report.rows import Outcome, write_summary
+from libbench.report.words import Tone, saved_name
+from libbench.result import SIDES, Comparison
+from libbench.scores import Scores
 
 
-@dataclass
+@dataclass(frozen=True)
 class Row:
-    pass
+    """One row of a list.
 
-def overview_of(rows: Sequence[Row]) -> Any: ...
+    Attributes:
+        name: what tells it from the others of its run.
+        run: the list that it is of; empty where there is one only.
+        category: the group that it is counted in, too; empty where there is none.
+    """
+
+    name: str
+    comparison: Comparison
+    run: str = ""
+    category: str = ""
+
+    @property
+    def word(self) -> str:
+        """The verdict."""
+        return verdict_word(self.comparison)
+
+    @property
+    def tone(self) -> Tone:
+        """How the verdict is to be taken."""
+        return TONES.get(self.word, "warn")
+
+    @property
+    def finding(self) -> str:
+        """What stands behind the verdict, in few words."""
+        return finding(self.comparison, self.word)
+
+    @cached_property
+    def speed(self) -> tuple[str, Tone]:
+        """The speedup with its interval and its verdict."""
+        cell = speed_cell(self.comparison)
+        return (cell, "plain") if isinstance(cell, str) else cell
+
+    @property
+    def weight(self) -> int:
+        """Its place among the verdicts, from 0 for the worst."""
+        return ORDER.index(self.word)
+
+    @property
+    def ratio(self) -> float | None:
+        """The speedup; None where there is none, or none of alike sides."""
+        speedup = None if other_work(self.comparison.comparability) else wall(self.comparison)
+        return None if speedup is None else speedup.ratio
+
+    @property
+    def first_seconds(self) -> float | None:
+        """What the target's first call took; None where it was not reached."""
+        return first_call(self.comparison.target.preparation)
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Its headline."""
+        return pieces(self.comparison)
+
+    @property
+    def sides(self) -> tuple[tuple[str, str], ...]:
+        """What is compared with what."""
+        both = self.comparison.reference, self.comparison.target
+        return tuple((name, saved_name(side)) for name, side in zip(SIDES, both, strict=True))
+
+    @property
+    def sections(self) -> list[Section]:
+        """Its detail."""
+        return short_sections_of(self.comparison)
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What came of all rows.
+
+    Attributes:
+        title: in one line.
+        pieces: how many came out how.
+        sections: what else there is to say, with charts.
+        words, categories, runs: what rows can be chosen by.
+    """
+
+    title: str
+    pieces: list[Piece]
+    sections: list[Section]
+    words: list[str]
+    categories: list[str]
+    runs: list[str]
+
+
+def overview_of(rows: Sequence[Row], scores: Scores | None) -> Overview:
+    """Give what came of all rows.
+
+    Args:
+        scores: of the same rows; None where they are not scored.
+    """
+    blocks = Blocks()
+    write_summary(blocks, [Outcome.of(row.comparison) for row in rows])
+    told = [text for text in blocks.all if isinstance(text, Text)]
+    counts = [(text.text, text.tone) for text in told if text.kind == "pieces"]
+    charts: tuple[Chart, ...] = tuple(row_charts([(row.name, row.comparison) for row in rows]))
+    all_rows = Section("all rows", tuple(text for text in told if text.kind != "pieces"), charts)
+    found = [] if scores is None else [Section("scores", charts=tuple(score_charts(scores)))]
+    return Overview(
+        title=" · ".join(text for text, _ in counts),
+        pieces=counts,
+        sections=[part for part in (all_rows, *found) if not part.empty],
+        words=[word for word in ORDER if any(row.word == word for row in rows)],
+        categories=sorted({row.category for row in rows} - {""}),
+        runs=list(dict.fromkeys(row.run for row in rows if row.run)),
+    )
