@@ -73,8 +73,9 @@ def _of_leaf(leaf: LeafReport) -> tuple[float, ErrorClass]:
         return math.inf, "unjudged"
     if leaf.form_reasons:
         return math.inf, _form(leaf)
-    if leaf.grid is not None and leaf.dtypes[0] in leaf.grid:
-        level = leaf.grid[leaf.dtypes[0]]
+    dtype = leaf.dtypes[0] or ""
+    if leaf.grid is not None and dtype in leaf.grid:
+        level = leaf.grid[dtype]
         return (math.inf if level is None else level), _values(leaf)
     return (-math.inf if _equal(leaf) else math.inf), _values(leaf)
 
