@@ -22,7 +22,7 @@ FLOORS = (
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
     "composed recordfiles images stepping post",
     "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths "
-    "metrics reevaluate trainings scores scoring",
+    "metrics reevaluate trainings scores scoring scored benchlog categories",
     "compilers devices evaluators runners workloads samples report",
     "cli configs",
 )

@@ -24,6 +24,7 @@ def parser_of() -> argparse.ArgumentParser:
     _add_ranks(commands.add_parser("ranks", help="check what each rank reads", description=_RANKS))
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
+    _add_score(commands.add_parser("score", help="score the rows of lists", description=_SCORE))
     _add_sample(commands.add_parser("sample", help="make, check and list graph samples", description=_SAMPLE))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
@@ -47,6 +48,10 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
 
 _CONFIG = "Look at configs without running them."
 _SAMPLE = "Computation graphs on disk, in the format of GraphNet. Running one runs its code, in a process of its own."
+_SCORE = (
+    "S(t) and ES(t) of the rows that a list has left, or of the log of a GraphNet bench: correctness and speed as one "
+    "number for each tolerance level, and one for all levels together. Several files are scored side by side."
+)
 _DIFF = (
     "Compare a target with a reference: config, outputs, metrics, speed, memory, compile time. Without --tgt the "
     "target is the reference's file with --tgt-set. With graph samples, each is a row, as in libbench sweep."
@@ -103,7 +108,9 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
     lists.add_argument("--samples", type=Path, metavar="DIR", help="run both sides on every graph sample below it")
-    lists.add_argument("--sample-list", type=Path, metavar="FILE", help="run both sides on graph samples, a path a line")
+    lists.add_argument(
+        "--sample-list", type=Path, metavar="FILE", help="run both sides on graph samples, a path a line"
+    )
     parser.add_argument("--prefix", type=Path, metavar="DIR", help="what the paths of --sample-list are relative to")
 
 
@@ -182,6 +189,36 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the evaluator's config")
     parser.add_argument("--evaluator", metavar="CONFIG", help="config whose evaluator judges; by default its own")
     parser.add_argument("--ref", metavar="DIR", help="saved side to compare its metrics with")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_score(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "results", nargs="+", type=Path, metavar="RESULTS", help="JSON lines or logs, or folders with such files"
+    )
+    parser.add_argument(
+        "--penalty", type=_share, default=0.1, metavar="B", help="what a sample that does not pass counts for (0.1)"
+    )
+    parser.add_argument(
+        "--power", type=_not_negative, default=0.0, metavar="P", help="a speedup s below 1 counts as s^(1 + P) (0)"
+    )
+    parser.add_argument(
+        "--errors",
+        choices=("default", "mismatch_extended"),
+        default="default",
+        help="from which level ES(t) tolerates which error",
+    )
+    parser.add_argument("--judged", action="store_true", help="score only samples that are evidence about the target")
+    parser.add_argument(
+        "--category",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=GLOB",
+        help="source, tag or folder, or names of categories with a glob of sample names each",
+    )
+    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="of what is drawn for the intervals (0)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
@@ -301,6 +338,19 @@ def _count(text: str) -> int:
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"wanted a whole number of at least 1, got {text!r}")
+
+
+def _natural(text: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"wanted a whole number of at least 0, got {text!r}")
+
+
+def _share(text: str) -> float:
+    value = _positive(text)
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"wanted a number above 0 and at most 1, got {text!r}")
+    return value
 
 
 def _positive(text: str) -> float:

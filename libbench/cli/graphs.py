@@ -42,7 +42,9 @@ def sample_rows(arguments: argparse.Namespace) -> list[Row]:
         LibbenchError: there is no sample, a path leads to none, or the sides would not get the same inputs.
     """
     if arguments.ref is None:
-        raise LibbenchError("graph samples are models, and no configs to run them by: give --ref, and --tgt or --tgt-set")
+        raise LibbenchError(
+            "graph samples are models, and no configs to run them by: give --ref, and --tgt or --tgt-set"
+        )
     samples = _samples(arguments)
     _tell_replaced(arguments)
     rows = []

@@ -50,9 +50,7 @@ def _groups(arguments: argparse.Namespace, load: Load) -> list[Group]:
     return [_told_apart(load(arguments.ref, line), [load(*each) for each in own]) for line, own in sides.items()]
 
 
-def _load(
-    path: str, line: tuple[str, ...], limits: frozenset[str], seed: int | None, sample: str | None
-) -> AnySide:
+def _load(path: str, line: tuple[str, ...], limits: frozenset[str], seed: int | None, sample: str | None) -> AnySide:
     """Load a side; limits are for those that run, and a side that was saved runs no more."""
     if Path(path).is_dir():
         line = tuple(each for each in line if each not in limits)
