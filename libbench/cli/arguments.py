@@ -25,6 +25,7 @@ def parser_of() -> argparse.ArgumentParser:
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
     _add_score(commands.add_parser("score", help="score the rows of lists", description=_SCORE))
+    _add_report(commands.add_parser("report", help="make a page or plots of results", description=_REPORT))
     _add_sample(commands.add_parser("sample", help="make, check and list graph samples", description=_SAMPLE))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
@@ -51,6 +52,10 @@ _SAMPLE = "Computation graphs on disk, in the format of GraphNet. Running one ru
 _SCORE = (
     "S(t) and ES(t) of the rows that a list has left, or of the log of a GraphNet bench: correctness and speed as one "
     "number for each tolerance level, and one for all levels together. Several files are scored side by side."
+)
+_REPORT = (
+    "Make a page for a browser, plots, or both of results on disk: of one comparison its report, of several a list whose "
+    "rows open to their detail. Nothing is run."
 )
 _DIFF = (
     "Compare a target with a reference: config, outputs, metrics, speed, memory, compile time. Without --tgt the "
@@ -89,6 +94,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     _add_judging(parser)
     _add_common(parser)
     _add_keeping(parser)
+    _add_pages(parser)
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -104,6 +110,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     _add_list(parser, required=True)
     _add_judging(parser)
     _add_common(parser)
+    _add_pages(parser)
 
 
 def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
@@ -190,6 +197,14 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--evaluator", metavar="CONFIG", help="config whose evaluator judges; by default its own")
     parser.add_argument("--ref", metavar="DIR", help="saved side to compare its metrics with")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "results", nargs="+", type=Path, metavar="RESULTS", help="files of --json or --to, or folders of diff --save"
+    )
+    _add_pages(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
@@ -327,6 +342,11 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found, as it comes")
     parser.add_argument("--save", type=Path, metavar="DIR", help="keep outputs, results and configs in an empty folder")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
+
+
+def _add_pages(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page for a browser")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write its plots, as SVG and PNG")
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from libbench.cli.graphs import sample_rows, wants_samples
 from libbench.cli.output import put, style_of, tell
+from libbench.cli.pages import check_pages, write_pages
 from libbench.cli.pairs import rows_of
 from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
@@ -16,6 +17,7 @@ from libbench.interfaces import Event
 from libbench.plan import Plan
 from libbench.records import encode
 from libbench.report.json import from_json, to_json
+from libbench.report.results import Entry, Listed
 from libbench.report.rows import Outcome, RowTable, render_summary
 from libbench.report.words import plural
 from libbench.rowfile import SAMPLE, RowFile
@@ -26,6 +28,7 @@ Keyed = dict[str, Row]
 
 def main(arguments: argparse.Namespace) -> int:
     """Run the rows that are not done, print each, and give the largest exit code of all."""
+    check_pages(arguments)
     plan = plan_of(arguments)
     listed = sample_rows(arguments) if wants_samples(arguments) else rows_of(arguments)
     rows: Keyed = {}
@@ -37,8 +40,11 @@ def main(arguments: argparse.Namespace) -> int:
         check_rows(list(left.values()), plan, arguments.jobs)
         _tell_begin(arguments, len(listed), rows, len(outcomes), len(file.rows.keys() - rows.keys()))
         _run(arguments, plan, left, outcomes, file, rows)
-    put("")
-    put(render_summary([outcomes[key] for key in rows], **style_of()))
+        put("")
+        put(render_summary([outcomes[key] for key in rows], **style_of()))
+        if arguments.html is not None or arguments.plots is not None:
+            entries = [Entry(row.name, from_json(file.read(key)), row.sample) for key, row in rows.items()]
+            write_pages(arguments, [Listed(arguments.to.stem, str(arguments.to), tuple(entries))])
     return max(outcome.exit_code for outcome in outcomes.values())
 
 

@@ -51,13 +51,13 @@ def write_plots(charts: Iterable[Chart], folder: Path) -> list[Path]:
         for chart in charts:
             figure = _drawn(chart)
             for path, metadata in ((folder / f"{chart.name}.svg", {"Date": None}), (folder / f"{chart.name}.png", {})):
-                figure.savefig(path, dpi=200, bbox_inches="tight", metadata=metadata)
+                figure.savefig(path, dpi=200, metadata=metadata)
                 written.append(path)
     return written
 
 
 def _drawn(chart: Chart) -> Any:
-    figure = _matplotlib("matplotlib.figure").Figure(figsize=(_INCHES, 1.1 + chart.height / _UNITS))
+    figure = _matplotlib("matplotlib.figure").Figure(figsize=(_INCHES, 1.2 + chart.height / _UNITS), layout="constrained")
     axes = figure.add_subplot()
     _plain(axes.set_title(chart.title, loc="left", fontsize=10, fontweight="bold"))
     for axis, which in ((chart.x, "x"), (chart.y, "y")):
@@ -66,9 +66,9 @@ def _drawn(chart: Chart) -> Any:
         _draw(axes, mark)
     if chart.legend:
         handles = [_handle(mark, text) for mark, text in chart.legend]
-        legend = axes.legend(
-            handles=handles, loc="upper left", bbox_to_anchor=(0, -0.6 / (chart.height / _UNITS)), frameon=False,
-            ncols=len(handles), borderaxespad=0, handletextpad=0.6, columnspacing=1.4,
+        legend = figure.legend(
+            handles=handles, loc="outside lower left", frameon=False, ncols=len(handles), handletextpad=0.6,
+            columnspacing=1.4,
         )  # fmt: skip
         for text in legend.get_texts():
             _plain(text)
@@ -85,6 +85,8 @@ def _set_axis(axes: Any, axis: Axis, which: str) -> None:
     labels = [shorten(text, _LONGEST) for _, text in axis.ticks]
     for text in getattr(axes, f"set_{which}ticks")([at for at, _ in axis.ticks], labels):
         _plain(text.label1)
+    if not axis.ticks:
+        own.set_visible(False)
     own.set_minor_locator(_matplotlib("matplotlib.ticker").NullLocator())
     if axis.names:
         own.grid(False)

@@ -7,13 +7,14 @@ from typing import Any
 
 import libbench
 from libbench.optional import need
+from libbench.report.charts.chart import Chart
 from libbench.report.headline import headline, pieces
-from libbench.report.html.rows import Row, overview_of
+from libbench.report.html.rows import overview_of, rows_of
 from libbench.report.html.sections import sections_of
 from libbench.report.html.svg import key, svg
+from libbench.report.results import Listed, scores_of
 from libbench.report.words import saved_name, seconds
 from libbench.result import Comparison
-from libbench.scores import Scores
 
 SIGNS = {"good": "✓", "bad": "✗", "warn": "!"}
 """What stands beside a colour, for who does not see it."""
@@ -40,19 +41,39 @@ def render_page(comparison: Comparison) -> str:
     )
 
 
-def render_list(rows: Sequence[Row], scores: Scores | None = None) -> str:
-    """Give the page of a list: what came of all, then a row for each, which opens to its detail.
+def render_list(lists: Sequence[Listed]) -> str:
+    """Give the page of one list or several: what came of all, then a row for each, which opens to its detail.
 
     Sorting and filtering need JavaScript, nothing else does.
-
-    Args:
-        scores: of the same rows; None where they are not scored.
 
     Raises:
         MissingPackageError: as for `render_page`.
     """
+    scores = scores_of(lists)
+    rows = rows_of(lists, scores)
     overview = overview_of(rows, scores)
     return _render("many.html", title=overview.title, overview=overview, rows=rows)
+
+
+def page_of(lists: Sequence[Listed]) -> str:
+    """Give the page of what was found: of one comparison, or of a list.
+
+    Raises:
+        MissingPackageError: as for `render_page`.
+    """
+    entries = [entry for each in lists for entry in each.entries]
+    return render_page(entries[0].comparison) if len(entries) == 1 else render_list(lists)
+
+
+def charts_of(lists: Sequence[Listed]) -> list[Chart]:
+    """Give the charts of the same page."""
+    entries = [entry for each in lists for entry in each.entries]
+    if len(entries) == 1:
+        sections = sections_of(entries[0].comparison)
+    else:
+        scores = scores_of(lists)
+        sections = overview_of(rows_of(lists, scores), scores).sections
+    return [chart for section in sections for chart in section.charts]
 
 
 def check_installed() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from libbench.comparability import other_work
-from libbench.report.charts.chart import Chart
 from libbench.report.charts.rows import row_charts
 from libbench.report.charts.scores import score_charts
 from libbench.report.costs import first_call
@@ -15,7 +14,9 @@ from libbench.report.headline import Piece, pieces, wall
 from libbench.report.html.blocks import Blocks, Text
 from libbench.report.html.sections import Section, short_sections_of
 from libbench.report.many import ORDER, TONES, finding, speed_cell, verdict_word
+from libbench.report.results import Listed
 from libbench.report.rows import Outcome, write_summary
+from libbench.report.scores import write_scores
 from libbench.report.words import Tone, saved_name
 from libbench.result import SIDES, Comparison
 from libbench.scores import Scores
@@ -26,15 +27,15 @@ class Row:
     """One row of a list.
 
     Attributes:
-        name: what tells it from the others of its run.
+        name: what tells it from the others of its list.
         run: the list that it is of; empty where there is one only.
         category: the group that it is counted in, too; empty where there is none.
     """
 
     name: str
     comparison: Comparison
-    run: str = ""
-    category: str = ""
+    run: str
+    category: str
 
     @property
     def word(self) -> str:
@@ -96,37 +97,55 @@ class Overview:
 
     Attributes:
         title: in one line.
-        pieces: how many came out how.
         sections: what else there is to say, with charts.
         words, categories, runs: what rows can be chosen by.
     """
 
     title: str
-    pieces: list[Piece]
     sections: list[Section]
     words: list[str]
     categories: list[str]
     runs: list[str]
 
 
-def overview_of(rows: Sequence[Row], scores: Scores | None) -> Overview:
-    """Give what came of all rows.
+def rows_of(lists: Sequence[Listed], scores: Scores) -> list[Row]:
+    """Give the rows of all lists.
 
     Args:
-        scores: of the same rows; None where they are not scored.
+        scores: of the same lists.
     """
-    blocks = Blocks()
-    write_summary(blocks, [Outcome.of(row.comparison) for row in rows])
-    told = [text for text in blocks.all if isinstance(text, Text)]
-    counts = [(text.text, text.tone) for text in told if text.kind == "pieces"]
-    charts: tuple[Chart, ...] = tuple(row_charts([(row.name, row.comparison) for row in rows]))
-    all_rows = Section("all rows", tuple(text for text in told if text.kind != "pieces"), charts)
-    found = [] if scores is None else [Section("scores", charts=tuple(score_charts(scores)))]
+    return [
+        Row(entry.name, entry.comparison, each.name if len(lists) > 1 else "", sample.category)
+        for each, run in zip(lists, scores.runs, strict=True)
+        for entry, sample in zip(each.entries, run.samples, strict=True)
+    ]
+
+
+def overview_of(rows: Sequence[Row], scores: Scores) -> Overview:
+    """Give what came of all rows, and their scores."""
+    summary, scored = Blocks(), Blocks()
+    write_summary(summary, [Outcome.of(row.comparison) for row in rows])
+    write_scores(scored, scores)
+    told = _texts(summary, "pieces", of=True)
+    charts = tuple(row_charts([(row.name, row.comparison) for row in rows]))
+    parts = [
+        Section("all rows", _texts(summary, "pieces", of=False), charts),
+        Section(
+            "scores",
+            tuple(Text("item", text.text, "strong") for text in _texts(scored, "pieces", of=True)),
+            tuple(score_charts(scores)),
+            (("How it is scored, at every level", tuple(b for b in scored.all if b.kind != "pieces")),),
+        ),
+    ]
     return Overview(
-        title=" · ".join(text for text, _ in counts),
-        pieces=counts,
-        sections=[part for part in (all_rows, *found) if not part.empty],
+        title=" · ".join(text.text for text in told),
+        sections=[part for part in parts if not part.empty],
         words=[word for word in ORDER if any(row.word == word for row in rows)],
         categories=sorted({row.category for row in rows} - {""}),
         runs=list(dict.fromkeys(row.run for row in rows if row.run)),
     )
+
+
+def _texts(blocks: Blocks, kind: str, *, of: bool) -> tuple[Text, ...]:
+    """Give the texts of a kind, or of all others."""
+    return tuple(block for block in blocks.all if isinstance(block, Text) and (block.kind == kind) == of)
