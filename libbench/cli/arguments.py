@@ -54,8 +54,8 @@ _SCORE = (
     "number for each tolerance level, and one for all levels together. Several files are scored side by side."
 )
 _REPORT = (
-    "Make a page for a browser, plots, or both of results on disk: of one comparison its report, of several a list whose "
-    "rows open to their detail. Nothing is run."
+    "Make a page for a browser, plots, or both of results on disk: of one comparison its report, of several a list "
+    "whose rows open to their detail. Nothing is run."
 )
 _DIFF = (
     "Compare a target with a reference: config, outputs, metrics, speed, memory, compile time. Without --tgt the "

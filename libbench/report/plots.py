@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from libbench.optional import need
-from libbench.report.charts.chart import Axis, Block, Chart, Dots, Label, Line, Mark, Role, Shape
+from libbench.report.charts.chart import Axis, Block, Chart, Dots, Line, Mark, Role, Shape
 from libbench.report.words import shorten
 
 _COLOURS: dict[Role, str] = {
@@ -57,7 +57,9 @@ def write_plots(charts: Iterable[Chart], folder: Path) -> list[Path]:
 
 
 def _drawn(chart: Chart) -> Any:
-    figure = _matplotlib("matplotlib.figure").Figure(figsize=(_INCHES, 1.2 + chart.height / _UNITS), layout="constrained")
+    figure = _matplotlib("matplotlib.figure").Figure(
+        figsize=(_INCHES, 1.2 + chart.height / _UNITS), layout="constrained"
+    )
     axes = figure.add_subplot()
     _plain(axes.set_title(chart.title, loc="left", fontsize=10, fontweight="bold"))
     for axis, which in ((chart.x, "x"), (chart.y, "y")):
@@ -100,7 +102,7 @@ def _plain(text: Any) -> None:
 
 
 def _draw(axes: Any, mark: Mark) -> None:
-    colour = "" if isinstance(mark, Label) else _COLOURS[mark.role]
+    colour = _COLOURS[mark.role]
     match mark:
         case Dots():
             axes.plot(mark.xs, mark.ys, **_marker(mark))
@@ -116,14 +118,18 @@ def _draw(axes: Any, mark: Mark) -> None:
                 _plain(axes.annotate(mark.text, (mark.x1, middle), (4, 0), textcoords="offset points", va="center"))
         case Shape():
             axes.fill(mark.xs, mark.ys, color=colour, alpha=0.2, linewidth=0)
-        case Label():
-            _plain(axes.text(mark.x, mark.y, mark.text, ha="center", va="center"))
 
 
 def _marker(mark: Dots) -> dict[str, Any]:
     shape = {"marker": "x", "markeredgewidth": 1.3} if mark.cross else {"marker": "o", "markeredgewidth": 0}
     alpha = 1.0 if mark.cross or mark.large else 0.5
-    return {"linestyle": "", "color": _COLOURS[mark.role], "markersize": 6 if mark.large else 4, "alpha": alpha, **shape}
+    return {
+        "linestyle": "",
+        "color": _COLOURS[mark.role],
+        "markersize": 6 if mark.large else 4,
+        "alpha": alpha,
+        **shape,
+    }
 
 
 def _stroke(mark: Line) -> dict[str, Any]:
@@ -139,9 +145,8 @@ def _handle(mark: Mark, text: str) -> Any:
         look |= {"marker": "|", "linestyle": "", "markersize": 9} if upright else {}
         return _matplotlib("matplotlib.lines").Line2D([], [], label=text, **look)
     faint = isinstance(mark, Shape) or (isinstance(mark, Block) and mark.faint)
-    role = "plain" if isinstance(mark, Label) else mark.role
-    return _matplotlib("matplotlib.patches").Patch(color=_COLOURS[role], alpha=0.2 if faint else 1.0, label=text)
+    return _matplotlib("matplotlib.patches").Patch(color=_COLOURS[mark.role], alpha=0.2 if faint else 1.0, label=text)
 
 
 def _matplotlib(module: str) -> Any:
-    return need(module, extra="report", purpose="plots (--plots)")
+    return need(module, extra="plots", purpose="plots (--plots)")

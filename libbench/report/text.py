@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from libbench.findings import OutputsReport
-from libbench.report import background, compared, costs, generated, judged, trained
+from libbench.report import background, changes, compared, costs, generated, judged, trained
 from libbench.report.headline import LONGEST, Piece, headline, pieces, why_different, worst_first
 from libbench.report.many import write_many, write_results
 from libbench.report.page import Column, Page, TextPage
@@ -47,7 +47,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     worst = worst_first(comparison)[0] if comparison.complete else comparison
     write_failures(page, worst, verbose)
     page.gap()
-    compared.write_config(page, comparison, verbose)
+    changes.write_config(page, comparison, verbose)
     background.write_comparability(page, worst)
     page.gap()
     trained.write_curve(page, worst, verbose)

@@ -56,8 +56,9 @@ class Axis:
             room = max(math.log10(high / low) * 0.06, 0.02)
             low, high = low / 10**room, high * 10**room
         else:
-            room = (high - low) * 0.06 or abs(low) * 0.05 or 1.0
-            low, high = low if low == 0 else low - room, high if high == 0 else high + room
+            room = (high - low) * 0.06 or abs(low) * 0.05
+            low, high = low if low == 0 else low - room, (high if high == 0 else high + room)
+            high = high if low < high else 1.0
         ticks = tuple((at, text(at)) for at in (_decades(low, high) if log else _round(low, high)))
         return cls(label, low, high, ticks, log)
 
@@ -119,16 +120,7 @@ class Shape:
     role: Role
 
 
-@dataclass(frozen=True)
-class Label:
-    """A text in the middle of a point."""
-
-    x: float
-    y: float
-    text: str
-
-
-Mark = Dots | Line | Block | Shape | Label
+Mark = Dots | Line | Block | Shape
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,9 @@ def _histogram(leaf: LeafReport, number: int) -> Chart:
         f"{figure(leaf.ulp_p99)} units of the last place apart; the largest distance of all values is "
         f"{figure(leaf.ulp_max)}."
     )
-    rows = tuple((name, f"{count:,}", f"{share:.3g} %") for name, count, share in zip(names, counts, shares, strict=True))
+    rows = tuple(
+        (name, f"{count:,}", f"{share:.3g} %") for name, count, share in zip(names, counts, shares, strict=True)
+    )
     return Chart(
         f"errors-{number}", f"Distances in {path}", words, x, Axis.over("share of values, %", [0.0, *shares]), bars,
         heads=("distance", "values", "share"), rows=rows, height=130.0,
@@ -80,7 +82,9 @@ def _grid(leaves: Sequence[LeafReport]) -> Chart:
     if inside:
         marks.append(Line((worst, worst), (-0.5, len(dtypes) - 0.5), "plain", dashed=True))
     x = Axis("tolerance level t", LEVELS[0] - 0.6, LEVELS[-1] + 0.6, tuple((float(t), str(t)) for t in LEVELS[::5]))
-    told = [f"{dtype} {'at no level' if level is None else f'from level {level} on'}" for dtype, level in passing.items()]
+    told = [
+        f"{dtype} {'at no level' if level is None else f'from level {level} on'}" for dtype, level in passing.items()
+    ]
     words = (
         f"By the tolerances that go with each dtype, {plural(len(leaves), 'floating leaf', 'floating leaves')} "
         f"{'passes' if len(leaves) == 1 else 'together pass'} {', '.join(told)}; a cross is a level that fails. "
@@ -110,9 +114,7 @@ def _truth(leaves: Sequence[LeafTruth], dtype: str) -> Chart:
     least = min(known, default=1.0)
     shown = [[max(pair[side], least) for pair in pairs] for side in range(2)]
     places = [float(k) for k in range(len(pairs))]
-    marks: list[Mark] = [
-        Line((ours, theirs), (k, k), "quiet") for k, ours, theirs in zip(places, *shown, strict=True)
-    ]
+    marks: list[Mark] = [Line((ours, theirs), (k, k), "quiet") for k, ours, theirs in zip(places, *shown, strict=True)]
     marks += [Dots(shown[0], places, "reference", large=True), Dots(shown[1], places, "target", cross=True, large=True)]
     x = Axis.over(f"RMSE from the {dtype} copy", known, lambda value: f"{value:.0e}", log=True)
     rows = tuple(
@@ -120,8 +122,8 @@ def _truth(leaves: Sequence[LeafTruth], dtype: str) -> Chart:
         for leaf, pair in zip(leaves, pairs, strict=True)
     )
     words = (
-        f"How far each side is from a {dtype} copy of the reference, leaf by leaf: a dot for the reference, a cross for "
-        f"the target. The farther right, the larger the error."
+        f"How far each side is from a {dtype} copy of the reference, leaf by leaf: a dot for the reference, a cross "
+        "for the target. The farther right, the larger the error."
     )
     legend = ((Dots((0,), (0,), "reference"), "reference"), (Dots((0,), (0,), "target", cross=True), "target"))
     return Chart(

@@ -21,7 +21,7 @@ _ROLES: dict[str, Role] = {"good": "good", "bad": "bad"}
 
 
 def row_charts(rows: Sequence[Named]) -> Iterator[Chart]:
-    """Give the verdicts of all rows, and the speedups of those that are the same where at least two have an interval."""
+    """Give the verdicts of all rows, and the speedups of the same ones where two have an interval."""
     counts = Counter(verdict_word(comparison) for _, comparison in rows)
     words = [word for word in reversed(ORDER) if counts[word]]
     if words:
@@ -40,7 +40,9 @@ def _of_same(comparison: Comparison) -> Speedup | None:
 
 def _verdicts(words: Sequence[str], counts: Counter[str]) -> Chart:
     marks = tuple(
-        Block(0.0, row - 0.3, float(counts[word]), row + 0.3, _ROLES.get(TONES.get(word, ""), "warn"), f"{counts[word]:,}")
+        Block(
+            0.0, row - 0.3, float(counts[word]), row + 0.3, _ROLES.get(TONES.get(word, ""), "warn"), f"{counts[word]:,}"
+        )
         for row, word in enumerate(words)
     )
     total = sum(counts.values())
@@ -64,8 +66,8 @@ def _sorted(rows: Sequence[tuple[str, Speedup]]) -> Chart:
         Dots(places, ratios, "plain", large=len(rows) <= _FEW),
     )
     words = (
-        f"Each point is a row whose outputs are the same, from the slowest to the fastest, with its 95 % interval; "
-        f"above the dashed 1 the target is faster."
+        "Each point is a row whose outputs are the same, from the slowest to the fastest, with its 95 % interval; "
+        "above the dashed 1 the target is faster."
     )
     texts = [ratio(speedup.ratio, speedup.low, speedup.high) for _, speedup in rows]
     return Chart(

@@ -51,7 +51,9 @@ def _curves(scores: Scores, runs: Sequence[Run], which: str) -> Chart:
             values += [y for _, y in ring]
             legend.append((Shape((0, 1, 1, 0), (0, 0, 1, 1), role), "95 % interval"))
         marks.append(Line([x for x, _ in line], [y for _, y in line], role, dashed))
-        legend.insert(len(marks) - 1, (Line((0, 1), (0, 0), role, dashed), run.name if len(runs) > 1 else _TITLES[which]))
+        legend.insert(
+            len(marks) - 1, (Line((0, 1), (0, 0), role, dashed), run.name if len(runs) > 1 else _TITLES[which])
+        )
     levels = [p.level for p in scores.counted(runs[0]).points]
     x = Axis("tolerance level t", levels[0] - 0.5, levels[-1] + 0.5,
              tuple((float(t), str(t)) for t in levels if t % 5 == 0))  # fmt: skip

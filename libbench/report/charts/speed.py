@@ -40,7 +40,9 @@ def _ratios(comparison: Comparison, speedup: Speedup, measurements: Sequence[Mea
         rows.append(("own noise", null, "quiet"))
     ends = [x for x in (speedup.low, speedup.high) if x is not None]
     drawn = [_thinned(values) for _, values, _ in rows]
-    x = Axis.over("reference time / target time", [*_inner(drawn), *ends, speedup.ratio, 1.0], lambda value: f"{value:.6g}x")
+    x = Axis.over(
+        "reference time / target time", [*_inner(drawn), *ends, speedup.ratio, 1.0], lambda value: f"{value:.6g}x"
+    )
     marks: list[Mark] = [Line((1.0, 1.0), (-0.5, len(rows) - 0.5), "plain", dashed=True, thin=True)]
     if len(ends) == 2:
         marks.append(Block(ends[0], -0.5, ends[1], len(measurements) - 0.5, "target", faint=True))
@@ -50,7 +52,8 @@ def _ratios(comparison: Comparison, speedup: Speedup, measurements: Sequence[Mea
     interval = f"95 % interval {low} to {high}" if len(ends) == 2 else "no interval"
     words = (
         f"Each point is one pair: reference time over target time, right of the dashed 1 where the target was faster. "
-        f"The bars are the medians of {plural(len(measurements), 'process', 'processes')}; all in all {value}x, {interval}."
+        f"The bars are the medians of {plural(len(measurements), 'process', 'processes')}; all in all {value}x, "
+        f"{interval}."
     )
     words += " Own noise is the reference against a copy of itself." if null else ""
     legend = ((Dots((0,), (0,), "target"), "one pair"), (Line((0, 0), (0, 1), "plain"), "median"))
@@ -75,9 +78,7 @@ def _times(speedup: Speedup, sides: Sequence[Sequence[Timing]]) -> Chart:
         f"Each point is one trial by the {speedup.clock} clock, each bar the median over processes: "
         f"{seconds(medians[0])} in the reference, {seconds(medians[1])} in the target."
     )
-    rows = tuple(
-        (name, f"{len(each):,}", *_quartiles(each, seconds)) for name, each in zip(SIDES, values, strict=True)
-    )
+    rows = tuple((name, f"{len(each):,}", *_quartiles(each, seconds)) for name, each in zip(SIDES, values, strict=True))
     legend = ((Dots((0,), (0,), "plain"), "one trial"), (Line((0, 0), (0, 1), "plain"), "median"))
     return Chart(
         "times", f"Time per call, trial by trial ({speedup.clock})", words, x, Axis.of_names(SIDES), tuple(marks),

@@ -80,5 +80,6 @@ class Blocks:
 
 
 def _cell(cell: Cell) -> tuple[tuple[str, ...], Tone]:
-    text, tone = (cell, "plain") if isinstance(cell, str) else cell
+    plain: tuple[str, Tone] = (cell, "plain") if isinstance(cell, str) else cell
+    text, tone = plain
     return tuple(one_line(line) for line in text.split("\n")), tone

@@ -37,7 +37,7 @@ class Row:
     run: str
     category: str
 
-    @property
+    @cached_property
     def word(self) -> str:
         """The verdict."""
         return verdict_word(self.comparison)
@@ -132,7 +132,7 @@ def overview_of(rows: Sequence[Row], scores: Scores) -> Overview:
         Section("all rows", _texts(summary, "pieces", of=False), charts),
         Section(
             "scores",
-            tuple(Text("item", text.text, "strong") for text in _texts(scored, "pieces", of=True)),
+            (Text("item", " · ".join(text.text for text in _texts(scored, "pieces", of=True)), "strong"),),
             tuple(score_charts(scores)),
             (("How it is scored, at every level", tuple(b for b in scored.all if b.kind != "pieces")),),
         ),

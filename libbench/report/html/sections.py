@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from libbench.config import Change
-from libbench.report import background, compared, costs, generated, judged, trained
+from libbench.report import background, changes, compared, costs, generated, judged, trained
 from libbench.report.charts.chart import Chart
 from libbench.report.charts.costs import cost_charts
 from libbench.report.charts.errors import error_charts
@@ -31,7 +31,7 @@ class Changed:
     def of(cls, change: Change, comparison: Comparison) -> Changed:
         """Take it from a change."""
         files = comparison.reference.job.file, comparison.target.job.file
-        return cls(compared.change_head(change), compared.change_values(change), compared.places(change, files))
+        return cls(changes.change_head(change), changes.change_values(change), changes.places(change, files))
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def _found(comparison: Comparison, worst: Comparison, *, full: bool = True) -> I
 
 
 def _config(comparison: Comparison) -> Section:
-    counted = compared.counted_changes(comparison.changes)
-    said = _written(lambda page: page.entry("config", compared.parts_text(counted)))
+    counted = changes.counted_changes(comparison.changes)
+    said = _written(lambda page: page.entry("config", changes.parts_text(counted)))
     return Section("config", said, changes=tuple(Changed.of(change, comparison) for change in counted))
 
 

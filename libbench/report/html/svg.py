@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 from rich.cells import cell_len
 
-from libbench.report.charts.chart import Axis, Block, Chart, Dots, Label, Line, Mark, Shape
+from libbench.report.charts.chart import Axis, Block, Chart, Dots, Line, Mark, Shape
 from libbench.report.words import shorten
 
 WIDTH = 360
-_LETTER = 6.1
+_LETTER = 6.6
 """Units that a character of a label takes."""
 _LONGEST = 22
 _TOP, _RIGHT, _BELOW, _TITLE = 8.0, 14.0, 20.0, 14.0
@@ -117,8 +117,6 @@ def _draw(root: ElementTree.Element, frame: _Frame, mark: Mark) -> None:
             _draw_block(root, frame, mark)
         case Shape():
             _child(root, "path", {"class": f"fill faint {mark.role}", "d": f"{_path(mark.xs, mark.ys, frame)}Z"})
-        case Label():
-            _text(root, frame.x(mark.x), frame.y(mark.y) + 4, mark.text, "middle")
 
 
 def _draw_block(root: ElementTree.Element, frame: _Frame, mark: Block) -> None:
