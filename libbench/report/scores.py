@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from libbench.config.places import short
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import figure, one_line, plural
-from libbench.scores import FROZEN, Doubt, ErrorClass, Interval, Run, Score, Scores
+from libbench.scores import FROZEN, Difference, Doubt, ErrorClass, Interval, Run, Score, Scores
 
 _TOGETHER = 3
 """Runs whose levels stand side by side in a table."""
@@ -69,9 +69,9 @@ def _count(score: Score) -> str:
     return "counts" if score.samples == 1 else "count"
 
 
-def _with_interval(score: Score) -> str:
+def _with_interval(score: Score | Difference, sign: str = "") -> str:
     ends = "no interval" if score.interval is None else "95 % interval {:.3f} to {:.3f}".format(*score.interval)
-    return f"{score.aggregate:.3f} ({ends})"
+    return f"{score.aggregate:{sign}.3f} ({ends})"
 
 
 def _write_settings(page: Page, scores: Scores) -> None:
@@ -100,6 +100,8 @@ def _write_run(page: Page, scores: Scores, run: Run) -> None:
     )
     page.entry("judged", _judged(run))
     page.entry("speed", _speed(counted))
+    if run.beside is not None:
+        page.entry("against A", _beside(run.beside))
     again = counted.samples and len(run.samples) - len({sample.name for sample in run.samples})
     if again:
         page.entry("twice", f"{plural(again, 'sample')} stood there before, and {_it(again)} again", "warn")
@@ -117,13 +119,20 @@ def _judged(run: Run) -> str:
 
 
 def _speed(score: Score) -> str:
+    without = f" ({score.no_interval:,} of them without an interval)" if score.no_interval else ""
     odd = [
-        (score.inconclusive, "inconclusive, of which the point estimate counts"),
-        (score.no_interval, "without an interval"),
-        (score.untimed, "without a speedup, so that 1 counts"),
+        (score.inconclusive, f"inconclusive{without}: the point estimate counts"),
+        (score.unsaid, "as a log has them, without an interval"),
+        (score.untimed, "without a speedup: 1 counts"),
     ]
     found = [f"{count:,} {text}" for count, text in odd if count]
-    return "; ".join(found) or "a speedup of every sample"
+    return "; ".join(found) or "all are decided"
+
+
+def _beside(beside: Difference) -> str:
+    if not beside.samples:
+        return "no sample is in both"
+    return f"{_with_interval(beside, '+')} in the aggregate of {plural(beside.samples, 'sample')} that both have"
 
 
 def _write_levels(page: Page, scores: Scores, run: Run) -> None:
@@ -173,7 +182,7 @@ def _write_categories(page: Page, scores: Scores) -> None:
         for letter, run in zip(_letters(scores), scores.runs, strict=True)
         for category, score in run.categories.items()
     )
-    if not found:
+    if len({category for category, _, _ in found}) < 2:
         return
     columns = [
         Column("category", least=12),
