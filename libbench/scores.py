@@ -161,10 +161,10 @@ class Score:
         interval: 95 %, as in `Point`.
         points: one for each level, in their order.
         errors: how many samples have which error at level 1.
-        untimed: how many have no speedup, so that 1 counts.
-        inconclusive: of how many it is not known whether they are faster or slower.
-        no_interval: how many have a speedup without an interval; these are inconclusive, too.
-        unsaid: how many have a speedup of which nothing more is said, as in a log.
+        untimed: of those that pass at any level, how many have no speedup, so that 1 counts.
+        inconclusive: of how many of them it is not known whether they are faster or slower.
+        no_interval: how many of them have a speedup without an interval; these are inconclusive, too.
+        unsaid: how many of them have a speedup of which nothing more is said, as in a log.
     """
 
     samples: int

@@ -99,6 +99,7 @@ def score(samples: Sequence[Sample], settings: Scoring | None = None) -> Score:
     columns = _columns(samples, settings)
     means = columns.mean(axis=0) if len(samples) else np.zeros(columns.shape[1])
     ends = _intervals(columns, settings)
+    passing = [sample for sample in samples if sample.passes]
     return Score(
         samples=len(samples),
         aggregate=float(means[-1]),
@@ -108,10 +109,10 @@ def score(samples: Sequence[Sample], settings: Scoring | None = None) -> Score:
             for i, t in enumerate(LEVELS[settings.errors])
         ),
         errors=dict(Counter(sample.error for sample in samples if sample.error is not None)),
-        untimed=sum(sample.speedup is None for sample in samples),
-        inconclusive=sum(sample.speed == "inconclusive" for sample in samples),
-        no_interval=sum(sample.speed is not None and not sample.interval for sample in samples),
-        unsaid=sum(sample.speedup is not None and sample.speed is None for sample in samples),
+        untimed=sum(sample.speedup is None for sample in passing),
+        inconclusive=sum(sample.speed == "inconclusive" for sample in passing),
+        no_interval=sum(sample.speed is not None and not sample.interval for sample in passing),
+        unsaid=sum(sample.speedup is not None and sample.speed is None for sample in passing),
     )
 
 
