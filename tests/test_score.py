@@ -104,8 +104,8 @@ def test_a_folder_stands_for_the_results_in_it(libbench, results, tmp_path):
 
 
 def test_categories_are_those_that_are_asked_for(libbench, results):
-    by_folder = libbench("score", results, "--category", "folder")[1]
-    by_name = libbench("score", results, "--category", "early=*/a", "late=*/[bc]")[1]
+    by_folder = libbench("score", "--category", "folder", results)[1]
+    by_name = libbench("score", results, "--category", "early=*/a", "--category", "late=*/[bc]")[1]
 
     assert [line.split()[:2] for line in by_folder.splitlines()[-2:]] == [["hf", "2"], ["timm", "2"]]
     assert [line.split()[:2] for line in by_name.splitlines()[-3:]] == [["early", "1"], ["late", "2"], ["other", "1"]]
