@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any
 from libbench.checks import checks
 from libbench.comparability import changes_between, comparability, speed_differs
 from libbench.drift import curve_of
-from libbench.findings import Rerun
+from libbench.findings import OutputsReport, Rerun
 from libbench.interfaces import Event, Session
 from libbench.job import Job
 from libbench.matching import Matcher
@@ -32,6 +32,7 @@ from libbench.trainings import curves_of, judged_by_curve
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
 from libbench.truths import truth_of
+from libbench.vacuous import marked
 
 Keep = Callable[[Comparison], None]
 
@@ -85,20 +86,25 @@ class Pair:
         target, truth = self._jobs[1], trusted.truth
         self.update(tolerance=self._tolerance)
         matcher = self._matcher(trusted, folder)
-        noise = bands(self.comparison.reference)
+        found = partial(self._found, bands(self.comparison.reference))
         for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
             curve = curves_of(self.comparison.reference, result, self._tolerance)
-            outputs = judged_by_curve(within_noise(matcher.report(), noise), curve)
+            outputs = judged_by_curve(found(matcher.report()), curve)
             also = {"truth": truth_of(truth, matcher.truth()), "curve": curve, "tokens": matcher.tokens()}
             self.update(target=result, outputs=outputs, inputs=matcher.inputs(), **also)
         if not self.comparison.target.failure:
-            final = within_noise(matcher.final_report(), noise)
-            self.update(outputs=judged_by_curve(final, self.comparison.curve))
+            self.update(outputs=judged_by_curve(found(matcher.final_report()), self.comparison.curve))
         results = self.comparison.reference, self.comparison.target
         folders = trusted.outputs.folder, target.outputs if isinstance(target, SavedSide) else folder
         metrics, said = judged(self._jobs, results, folders, self._tolerance)
         unlike = comparability(self.comparison, matcher.unlike())
         self.update(metrics=metrics, comparability=unlike, notes=(*matcher.notes(), *_notes(self.comparison), *said))
+
+    def _found(self, noise: Mapping[str, float], report: OutputsReport) -> OutputsReport:
+        """Give what was found by tolerance with what the reference's run says of it."""
+        prepared = self.comparison.reference.preparation
+        aliases = prepared.aliases if prepared else ()
+        return marked(within_noise(report, noise), aliases, by_truth=self._plan.truth is not None)
 
     def _matcher(self, trusted: Trusted, folder: Path) -> Matcher:
         target, sides = self._jobs[1], (trusted.outputs, folder, self._tolerance)

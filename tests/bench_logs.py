@@ -60,7 +60,8 @@ def _lines(told: Told) -> list[str]:
         f"[Shape] eager:[[2, 3]] compiled:[[2, 3]] match:{told.failed != 'shape'}",
     ]
     if told.failed == "runtime":
-        return _prompted([*said, "[Result][status] eager:success compiled:failed"]) + ["RuntimeError: it broke"]
+        said.append("[Result][status] eager:success compiled:failed")
+        return [*_prompted(said), "RuntimeError: it broke"]
     if not told.failed:
         said += _correctness(told)
         said += ["[Result][status] eager:success compiled:success", f"[Speedup][e2e]: {told.speedup:.17g}"]

@@ -534,14 +534,6 @@ def test_a_part_whose_call_was_forgotten_is_an_error_with_its_line(config, line)
         Job.load(file)
 
 
-def test_outputs_that_are_all_nan_are_the_same_with_a_word(config):
-    lines = model("return y * float('nan')")
-    comparison = diff(config("a", lines), config("b", lines), NO_SPEED)
-
-    assert comparison.exit_code == 0
-    assert render(comparison).startswith("SAME OUTPUTS (output all NaN)")
-
-
 def test_batches_that_were_not_kept_are_no_unlike_batches(config):
     comparison = diff(config("a"), config("b"), Plan(speed=False, spill=1))
 

@@ -9,6 +9,7 @@ from libbench.findings import Extreme, LeafReport, MetricReport, OutputsReport
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, apart, cut, differ, figure, one_line, plural, shorten
 from libbench.result import Comparison, Verdict
+from libbench.vacuous import why
 
 MOST_LEAVES = 10
 MOST_METRICS = 20
@@ -95,6 +96,8 @@ def _write_reasons(page: Page, outputs: OutputsReport, leaves: Sequence[LeafRepo
                 found.setdefault((reason, tone), []).append(leaf.path)
         for note in leaf.notes:
             found.setdefault((f"note: {note}", "dim"), []).append(leaf.path)
+        if leaf.vacuous:
+            found.setdefault((f"proves nothing: {why(leaf)}", "warn"), []).append(leaf.path)
     for (reason, tone), paths in found.items():
         others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
         text = one_line(reason) if verbose else cut(reason, 3 * page.width)
@@ -105,7 +108,7 @@ def _leaf_row(leaf: LeafReport) -> list[Cell]:
     dtypes = _pair(leaf.dtypes[0] or "-", leaf.dtypes[1] or "-")
     shapes = _pair(shape_text(leaf.shapes[0]), shape_text(leaf.shapes[1]))
     return [
-        leaf.path, dtypes if any(leaf.dtypes) else leaf.kind, shapes, verdict_cell(leaf.verdict),
+        leaf.path, dtypes if any(leaf.dtypes) else leaf.kind, shapes, _leaf_verdict(leaf),
         extreme_text(leaf.max_abs), _position(leaf), extreme_text(leaf.max_rel), _mismatch(leaf),
         level_text(leaf.level),
     ]  # fmt: skip
@@ -144,6 +147,10 @@ def _mismatch(leaf: LeafReport) -> str:
 def _position(leaf: LeafReport) -> str:
     at = leaf.max_abs.at if leaf.max_abs and leaf.max_abs.value != 0 else leaf.first_mismatch
     return str(list(at)) if at else "-"
+
+
+def _leaf_verdict(leaf: LeafReport) -> Cell:
+    return ("vacuous", "warn") if leaf.vacuous else verdict_cell(leaf.verdict)
 
 
 def verdict_cell(verdict: Verdict) -> Cell:

@@ -16,6 +16,7 @@ from libbench.report.headline import check, pieces, truth_words, wall, worst_fir
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, differ, figure, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison, JobRecord, Result
+from libbench.vacuous import reasons, refused
 
 _COLUMNS = (
     Column("target", least=16),
@@ -31,7 +32,7 @@ _OWN_COLUMNS = (
     Column("first call", right=True, drop=1),
 )
 _LONGEST_NAME = 40
-ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "TOO SLOW", "same")
+ORDER = ("interrupted", "not judged", "vacuous", "FAILED", "DIFFERENT", "TOO SLOW", "same")
 TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "TOO SLOW": "bad", "same": "good"}
 
 
@@ -85,14 +86,15 @@ def _names(job: JobRecord) -> str:
 
 
 def verdict_word(comparison: Comparison) -> str:
-    """Give one of "same", "TOO SLOW", "DIFFERENT", "FAILED", "not judged" and "interrupted", as the exit code has it.
+    """Give one of `ORDER`, as the exit code has it.
 
-    "TOO SLOW" is a target of which nothing is wrong but that a speedup was asked for.
+    "TOO SLOW" is a target of which nothing is wrong but that a speedup was asked for; "vacuous" is a row whose outputs
+    agree, but prove nothing.
     """
     if not comparison.complete:
         return "interrupted"
     if comparison.exit_code == 2:
-        return "not judged"
+        return "vacuous" if refused(comparison) and _odd(comparison) <= {"outputs", "speedup"} else "not judged"
     if worst_first(comparison)[0].target.failure is not None:
         return "FAILED"
     if comparison.exit_code == 1:
@@ -117,6 +119,10 @@ def _row(comparison: Comparison) -> list[Cell]:
     ]
 
 
+def _odd(comparison: Comparison) -> set[str]:
+    return {each.name for each in comparison.checks if each.verdict != "same"}
+
+
 def speed_cell(comparison: Comparison) -> Cell:
     speedup = wall(comparison)
     unlike = ", ".join(each.name for each in other_work(comparison.comparability))
@@ -125,7 +131,9 @@ def speed_cell(comparison: Comparison) -> Cell:
 
 def finding(comparison: Comparison, word: str) -> str:
     """Say in few words what stands behind the verdict, which has its own column."""
-    odd = {each.name for each in comparison.checks if each.verdict != "same"}
+    odd = _odd(comparison)
+    if word == "vacuous":
+        return reasons(comparison.outputs) if comparison.outputs else "-"
     if word in ("interrupted", "FAILED") or (word == "not judged" and odd != {"speedup"}):
         text = next((text for text, tone in pieces(comparison) if tone in ("bad", "warn")), "")
         for known in ("TARGET FAILED ", "CANNOT BE JUDGED: ", "INTERRUPTED"):
