@@ -146,13 +146,15 @@ def test_the_curves_hold_the_scores_and_es_goes_by_steps_from_level_1():
 
 def test_what_is_wrong_is_marked_and_no_part_of_a_violin():
     wrong = Sample(name="w", passes=(), error="accuracy", speedup=64.0, category="x")
-    *_, chart = score_charts(scored(*(right(f"r{k}", 1 + k / 10) for k in range(6)), wrong))
+    empty = replace(right("e", 32.0), doubt="vacuous")
+    *_, chart = score_charts(scored(*(right(f"r{k}", 1 + k / 10) for k in range(6)), wrong, empty))
 
     (area,) = marks(chart, Shape)
     assert max(area.xs) < 4
     crosses = [dots for dots in marks(chart, Dots) if dots.cross]
     assert [list(dots.xs) for dots in crosses] == [[64.0]]
-    assert chart.rows == (("x", "6", "1.24x", "1", "0"),)
+    assert [32.0] in [list(dots.xs) for dots in marks(chart, Dots) if dots.role == "quiet"]
+    assert chart.rows == (("x", "6", "1.24x", "1", "1", "0"),)
 
 
 def test_samples_that_are_all_alike_or_have_no_speedup_are_drawn_all_the_same():

@@ -1,37 +1,27 @@
-"""Charts of a list: the scores by tolerance level, and the speedups by category."""
+"""Charts of the scores of lists, by tolerance level."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from libbench.report.charts.chart import Axis, Chart, Dots, Line, Mark, Role, Shape
-from libbench.report.words import figure, plural, ratio, shorten
-from libbench.scores import Interval, Point, Run, Sample, Scores
+from libbench.report.charts.chart import Axis, Chart, Line, Mark, Role, Shape
+from libbench.report.charts.violins import violins
+from libbench.report.words import figure, plural
+from libbench.scores import Interval, Point, Run, Scores
 
 MOST_RUNS = 4
-MOST_CATEGORIES = 12
-ALL = "all"
-"""What the samples of no category are called."""
 _LOOKS: tuple[tuple[Role, bool], ...] = (("target", False), ("reference", True), ("plain", False), ("quiet", True))
-_NAME = 18
-_HEIGHT = 44.0
-_FEW = 4
-"""Samples from which on a shape tells more than their points."""
 
 
 def score_charts(scores: Scores) -> Iterator[Chart]:
-    """Give S(t) and ES(t) of at most four runs, and the speedups of the first by category; none without samples."""
+    """Give S(t) and ES(t) of at most four runs, and how speedups are spread; none without samples."""
     runs = [run for run in scores.runs if run.samples][:MOST_RUNS]
     if not runs:
         return
     yield _curves(scores, runs, "s")
     yield _curves(scores, runs, "es")
-    timed = [sample for run in runs for sample in run.samples if sample.speedup is not None]
-    if timed:
-        yield _violins([sample for run in runs for sample in run.samples])
+    if any(sample.speedup is not None for run in runs for sample in run.samples):
+        yield violins(runs)
 
 
 def _curves(scores: Scores, runs: Sequence[Run], which: str) -> Chart:
@@ -118,73 +108,3 @@ def _rows(scores: Scores, runs: Sequence[Run], which: str) -> Iterator[tuple[str
         ends = _interval(points[0], which)
         interval = "-" if ends is None else f"{figure(ends[0])} to {figure(ends[1])}"
         yield (str(points[0].level), f"{points[0].passing:,}", *values, interval)
-
-
-def _violins(samples: Sequence[Sample]) -> Chart:
-    """Show how the speedups of what is right are spread in each category; what is wrong is marked below, by itself."""
-    groups = _groups(samples)
-    marks: list[Mark] = []
-    rows = []
-    speedups = [sample.speedup for sample in samples if sample.speedup is not None]
-    for row, (name, members) in enumerate(groups):
-        right = sorted(s.speedup for s in members if s.speedup is not None and s.error is None)
-        wrong = [s.speedup for s in members if s.speedup is not None and s.error is not None]
-        untimed = sum(s.speedup is None for s in members)
-        if len(right) >= _FEW:
-            marks.append(_violin(right, row))
-        marks.append(Dots(right, [row + 0.1 * (k % 3 - 1) for k in range(len(right))], "plain"))
-        marks.append(Dots(wrong, [row + 0.42] * len(wrong), "bad", cross=True))
-        middle = figure(math.exp(math.fsum(map(math.log, right)) / len(right))) + "x" if right else "-"
-        rows.append((name, f"{len(right):,}", middle, f"{sum(s.error is not None for s in members):,}", f"{untimed:,}"))
-    x = _octaves([*speedups, 1.0])
-    marks.insert(0, Line((1.0, 1.0), (-0.5, len(groups) - 0.5), "plain", dashed=True, thin=True))
-    wrongs = sum(sample.error is not None for sample in samples)
-    words = (
-        f"Each point is a sample whose outputs pass at t = 1; the area shows how they are spread. "
-        f"{plural(wrongs, 'sample')} with wrong outputs or a failure {'is' if wrongs == 1 else 'are'} left out of the "
-        f"area, and marked by a cross where timed."
-    )
-    legend = (
-        (Dots((0,), (0,), "plain"), "right"),
-        (Dots((0,), (0,), "bad", cross=True), "wrong"),
-        (Shape((0, 1, 1, 0), (0, 0, 1, 1), "target"), "spread of the right"),
-    )
-    return Chart(
-        "speedup-by-category", "Speedup by category, log2", words, x,
-        Axis.of_names([shorten(name, _NAME) for name, _ in groups]), tuple(marks), legend,
-        ("category", "right and timed", "geometric mean", "wrong", "not timed"), tuple(rows),
-        height=_HEIGHT * len(groups) + 8,
-    )  # fmt: skip
-
-
-def _groups(samples: Sequence[Sample]) -> list[tuple[str, list[Sample]]]:
-    """Give the samples by category, the largest first; what is beyond the most that are shown together at the end."""
-    found: dict[str, list[Sample]] = {}
-    for sample in samples:
-        found.setdefault(sample.category or ALL, []).append(sample)
-    ordered = sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))
-    rest = [sample for _, members in ordered[MOST_CATEGORIES:] for sample in members]
-    return ordered[:MOST_CATEGORIES] + ([(f"{len(ordered) - MOST_CATEGORIES} more", rest)] if rest else [])
-
-
-def _violin(values: Sequence[float], row: int) -> Shape:
-    """Give the area of a Gaussian kernel density of the logarithms (Silverman, 1986, equation 3.31)."""
-    logs = np.log2(np.array(values))
-    quartiles = np.subtract(*np.percentile(logs, [75, 25])) / 1.34
-    spread = min(float(logs.std(ddof=1)), float(quartiles)) or float(logs.std(ddof=1)) or 0.01
-    width = max(0.9 * spread * len(logs) ** -0.2, 0.005)
-    at = np.linspace(logs.min() - 2 * width, logs.max() + 2 * width, 60)
-    density = np.exp(-0.5 * ((at[:, None] - logs) / width) ** 2).sum(axis=1)
-    half = 0.36 * density / density.max()
-    xs = [*np.exp2(at).tolist(), *np.exp2(at[::-1]).tolist()]
-    return Shape(xs, [*(row - half).tolist(), *(row + half[::-1]).tolist()], "target")
-
-
-def _octaves(speedups: Sequence[float]) -> Axis:
-    """Give a logarithmic axis with powers of two, where it reaches over several."""
-    axis = Axis.over("speedup", speedups, lambda value: f"{value:.6g}x", log=True)
-    first, last = math.ceil(math.log2(axis.low)), math.floor(math.log2(axis.high))
-    step = -(-(last - first + 1) // 6)
-    powers = range(first, last + 1, step)
-    ticks = tuple((2.0**k, f"{ratio(2.0**k)[0].rstrip('0').rstrip('.')}x") for k in powers)
-    return Axis(axis.label, axis.low, axis.high, ticks if len(ticks) > 2 else axis.ticks, log=True)
