@@ -89,7 +89,9 @@ def _told(scores: Scores, runs: Sequence[Run], which: str) -> str:
         said.append(f"{who}{plural(score.samples, 'sample')}: {values}")
     penalty = f"What does not pass counts {figure(scores.settings.penalty, 2)}"
     tolerated = ", errors from level 1 on at most 1 by their class" if which == "es" else ""
-    return f"{'; '.join(said)}. {penalty}{tolerated}."
+    drawn = len(scores.runs) <= MOST_RUNS
+    most = "" if drawn else f" Of {len(scores.runs)} lists, the first {MOST_RUNS} are drawn."
+    return f"{'; '.join(said)}. {penalty}{tolerated}.{most}"
 
 
 def _heads(runs: Sequence[Run]) -> tuple[str, ...]:
