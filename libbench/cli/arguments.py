@@ -25,6 +25,7 @@ def parser_of() -> argparse.ArgumentParser:
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
     _add_sample(commands.add_parser("sample", help="make, check and list graph samples", description=_SAMPLE))
+    _add_history(commands.add_parser("history", help="has a pair become worse or slower?", description=_HISTORY))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
 
@@ -66,6 +67,10 @@ _SWEEP = (
 _EVALUATE = (
     "Metrics of a saved side from the records in its folder, without its model: by the evaluator of another config, or "
     "by its own. With --ref, exit code: 0 same, 1 a metric differs, 2 it could not be judged."
+)
+_HISTORY = (
+    "Judge the newest run of every pair by an earlier one, from the files that diff --json, run --json, sweep --to and "
+    "--save have written. Exit code: 0 no regression; 1 a pair came out worse or is slower; 2 it could not be judged."
 )
 _EXIT_CODES = (
     "Exit code: 0 same; 1 the target failed, or an output or a metric differs; 2 it could not be judged (the "
@@ -165,6 +170,33 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--evaluator", metavar="CONFIG", help="config whose evaluator judges; by default its own")
     parser.add_argument("--ref", metavar="DIR", help="saved side to compare its metrics with")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files of results, or folders with some")
+    parser.add_argument(
+        "--by",
+        choices=("config", "name"),
+        default="config",
+        help="what is one pair: equal configs, but for limits, or equal names of both sides",
+    )
+    parser.add_argument(
+        "--baseline",
+        default="previous",
+        metavar="previous|first|FILE",
+        help="the run to judge by: the one before, the oldest one, or the newest in a file",
+    )
+    parser.add_argument(
+        "--zone", type=_share, default=0.02, metavar="SHARE", help="a change of speed that is none (2%%)"
+    )
+    parser.add_argument("--levels", type=_positive, default=1.0, metavar="N", help="a rise of t* that is worse (1)")
+    parser.add_argument("--across-machines", action="store_true", help="judge speedups of other machines, too")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 2 for a new pair or an inconclusive speed, too"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every run")
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
@@ -302,6 +334,13 @@ def _number(text: str, *, above_zero: bool) -> float:
         return value
     wanted = "a number above 0" if above_zero else "a number of at least 0"
     raise argparse.ArgumentTypeError(f"wanted {wanted}, got {text!r}")
+
+
+def _share(text: str) -> float:
+    value = _not_negative(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if value < 1:
+        return value
+    raise argparse.ArgumentTypeError(f"wanted a share below 1 such as 5% or 0.05, got {text!r}")
 
 
 def _duration(text: str) -> float:
