@@ -55,8 +55,8 @@ class Pair:
         self._watch = watch
         self._keep = keep
         self._begin = begin
-        changes, records = changes_between(reference, target), (reference.record(), target.record())
-        self.comparison = Comparison(*map(Result, records), changes, began=time.time())
+        changes, sides = changes_between(reference, target), (Result(reference.record()), Result(target.record()))
+        self.comparison = Comparison(*sides, changes, began=time.time())
         # A place that cannot be written to is found now, not when there is something to lose.
         self.update()
 

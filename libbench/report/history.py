@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from libbench.entry import Entry, unlike_runs
 from libbench.history import FALSE_ALARMS, OVERTAKEN, History, OutcomeVerdict, SpeedChange, Trend
@@ -147,8 +148,8 @@ def remarks(history: History) -> Iterator[str]:
     if any(speed.low is not None for speed in speeds):
         share = f"{100 * speeds[0].confidence:.4g} %"
         yield (
-            f"intervals are {share} ones, so that at most {FALSE_ALARMS:.0%} of histories in which no speed has changed "
-            f"are called slower; a change within {history.rule.zone:.0%} is none"
+            f"intervals are {share} ones, so that at most {FALSE_ALARMS:.0%} of histories in which no speed has "
+            f"changed are called slower; a change within {history.rule.zone:.0%} is none"
         )
     for trend in history.trends:
         if trend.speed is not None and trend.speed.note:
@@ -170,7 +171,7 @@ def _write_trend(page: Page, trend: Trend) -> None:
         page.item(f"{label} compared with the run of {when(baseline)} ({one_line(baseline.source)})", "dim")
         if changed := unlike_runs(baseline, trend.newest):
             page.item(f"changed since: {changes_text(changed)}", "warn")
-    for newer, older in zip(entries, entries[1:], strict=False):
+    for newer, older in pairwise(entries):
         if changed := unlike_runs(older, newer):
             page.item(f"{when(newer)}: {changes_text(changed)}", "dim")
     page.item(f"newest: {one_line(trend.newest.finding)}", "dim")
