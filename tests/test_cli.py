@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from libbench.cli.arguments import parsed
-from libbench.records import write_json
+from libbench.records import write_text
 
 ROOT = Path(__file__).parent.parent
 SLEEPER = """
@@ -333,9 +333,9 @@ def filling(monkeypatch):
             if len(written) >= count:
                 raise OSError(errno.ENOSPC, "No space left on device")
             written.append(path)
-            write_json(path, data)
+            write_text(path, data)
 
-        monkeypatch.setattr("libbench.cli.kept.write_json", write)
+        monkeypatch.setattr("libbench.cli.kept.write_text", write)
 
     return after
 

@@ -196,6 +196,7 @@ def _add_history(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="exit with 2 for a new pair or an inconclusive speed, too"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    _add_summaries(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print every run")
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
@@ -297,7 +298,15 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")
     _add_limits(parser)
+    _add_summaries(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
+
+
+def _add_summaries(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML, as it comes")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write a summary for GitHub, as it comes; -: print it instead"
+    )
 
 
 def _add_keeping(parser: argparse.ArgumentParser) -> None:

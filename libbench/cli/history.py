@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from libbench.cli.output import put, style_of, tell
+from libbench.cli.kept import Kept, json_files, summary_files
+from libbench.cli.output import style_of, tell
 from libbench.entry import Entry
 from libbench.errors import LibbenchError
-from libbench.history import Rule, history
-from libbench.records import write_json
+from libbench.history import History, Rule, history
 from libbench.report.entries import read_entries
 from libbench.report.history import render_history
 from libbench.report.json import history_to_json
+from libbench.report.summaries import of_history
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -26,9 +27,15 @@ def main(arguments: argparse.Namespace) -> int:
         raise LibbenchError(f"there is no run in {', '.join(map(str, arguments.paths))}")
     rule = Rule(zone=arguments.zone, levels=arguments.levels, across=arguments.across_machines, strict=arguments.strict)
     found = history(read.entries, rule, by=arguments.by, baseline=_baseline(arguments))
-    put(render_history(found, verbose=arguments.verbose, **style_of()))
-    if arguments.json is not None:
-        write_json(arguments.json, history_to_json(found, read.left_out))
+    kept: Kept[History] = Kept(
+        {
+            **json_files(arguments, "history", False, lambda each: history_to_json(each, read.left_out), folder=False),
+            **summary_files(arguments, lambda histories: of_history(histories[0])),
+        }
+    )
+    kept.keep(0, found)
+    kept.put(render_history(found, verbose=arguments.verbose, **style_of()))
+    kept.close()
     return found.exit_code
 
 

@@ -50,10 +50,21 @@ def render_history(history: History, *, verbose: bool = False, colour: bool = Fa
     page.gap()
     for line in remarks(history):
         page.item(line, "dim", indent=0)
-    for trend in history.trends:
+    for trend in worst_first(history):
         if verbose or trend.worse:
             page.gap()
             _write_trend(page, trend)
+    return page.text()
+
+
+def render_trend(trend: Trend, *, colour: bool = False, width: int = 100) -> str:
+    """Give every run of a pair, the newest first, and what has changed from one to the next.
+
+    Args:
+        colour, width: as for `render`.
+    """
+    page = Page(width, colour)
+    _write_trend(page, trend)
     return page.text()
 
 
@@ -99,11 +110,15 @@ def _why_not(history: History) -> str:
     return "not all speeds are known, which --strict asks for"
 
 
+def worst_first(history: History) -> list[Trend]:
+    """Give the pairs that became worse before those that could not be judged, and then all others."""
+    return sorted(history.trends, key=lambda trend: (not trend.worse, trend.outcome.verdict != "unjudged"))
+
+
 def rows(history: History) -> list[list[Cell]]:
-    """Give the cells of each pair's line, those that became worse first."""
-    ordered = sorted(history.trends, key=lambda trend: (not trend.worse, trend.outcome.verdict != "unjudged"))
+    """Give the cells of each pair's line, in the order of `worst_first`."""
     names = Counter(trend.name for trend in history.trends)
-    return [_row(trend, names[trend.name] > 1) for trend in ordered]
+    return [_row(trend, names[trend.name] > 1) for trend in worst_first(history)]
 
 
 def _row(trend: Trend, ambiguous: bool) -> list[Cell]:
@@ -163,7 +178,6 @@ def remarks(history: History) -> Iterator[str]:
 
 
 def _write_trend(page: Page, trend: Trend) -> None:
-    """Write every run of a pair, the newest first, and what has changed from one to the next."""
     page.item(trend.name, "strong", indent=0)
     entries = trend.entries[::-1]
     page.table(_ENTRY_COLUMNS, [_entry_row(entry) for entry in entries])
