@@ -85,11 +85,14 @@ def pieces(history: History) -> list[Piece]:
         found = [(f"CANNOT BE JUDGED: {_why_not(history)}", "warn")]
     else:
         found = [("NO REGRESSION", "good")]
-    found.append((f"{len(judged):,} of {plural(len(trends), 'pair')} compared", "plain"))
+    found.append((f"{len(judged):,} of {plural(len(trends), 'pair')} judged", "plain"))
     outcomes = Counter(trend.outcome.verdict for trend in trends)
     found += [(f"{outcomes[word]:,} {word}", "warn") for word in ("unjudged", "new", "gone") if outcomes[word]]
     speeds = Counter(trend.speed.verdict for trend in trends if trend.speed)
-    found += [(f"{speeds[word]:,} {word}", SPEED_TONES[word]) for word in ("faster", "inconclusive") if speeds[word]]
+    if speeds["faster"]:
+        found.append((f"{speeds['faster']:,} faster", "good"))
+    if speeds["inconclusive"]:
+        found.append((f"speed of {speeds['inconclusive']:,} inconclusive", "warn"))
     return found
 
 

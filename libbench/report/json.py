@@ -13,6 +13,7 @@ from libbench.measured import Timing
 from libbench.records import check_document, decode, encode
 from libbench.report.costs import first_call, pays_off
 from libbench.report.headline import headline
+from libbench.report.history import headline as history_headline
 from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Comparison, Result
 
 COMPARISON = "libbench.comparison"
@@ -55,7 +56,7 @@ def history_to_json(history: History, left_out: Sequence[str] = ()) -> dict[str,
     Args:
         left_out: what else was found where it was read, each with the reason why it is no run.
     """
-    derived = {"exit_code": history.exit_code, "left_out": left_out}
+    derived = {"headline": history_headline(history), "exit_code": history.exit_code, "left_out": left_out}
     return _document("libbench.history", "history", history, derived)
 
 

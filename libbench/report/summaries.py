@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from libbench.history import History, Trend
 from libbench.report.headline import headline
 from libbench.report.history import COLUMNS as PAIRS
-from libbench.report.history import change_cell, remarks, render_trend, rows, worst_first
+from libbench.report.history import change_cell, outcome_cell, remarks, render_trend, rows, worst_first
 from libbench.report.history import headline as history_headline
 from libbench.report.many import COLUMNS, OWN_COLUMNS, counted, finding, own_counted, own_row, row, verdict_word
 from libbench.report.rows import HEADS, row_cells
@@ -122,7 +122,7 @@ def _trend_cases(name: str, trend: Trend, *, strict: bool) -> Iterator[Case]:
     unknown: State = "error" if strict else "skipped"
     outcome, speed = trend.outcome, trend.speed
     outcomes: dict[str, State] = {"worse": "failure", "unjudged": "error", "new": unknown, "gone": "skipped"}
-    found = outcome.text or trend.newest.verdict
+    found = outcome_cell(trend)[0] if outcome.verdict != "unjudged" else outcome.text
     text = f"{found}; {trend.newest.finding}"
     yield Case(name, "outcome", outcomes.get(outcome.verdict, "passed"), outcome.verdict, found, text)
     if speed is not None:
