@@ -20,10 +20,8 @@ LEAST_LEVEL = -10.0
 """Outputs that agree exactly count as those that just agree at this level, the lowest of the grid."""
 PLACES = ("node", "machine", "processor", "cores")
 """What makes a machine another one."""
-OVERTAKEN = 2
-"""A pair that has not been run while another was run so often is not run any more."""
 
-OutcomeVerdict = Literal["worse", "better", "alike", "unjudged", "new", "gone"]
+OutcomeVerdict = Literal["worse", "better", "alike", "unjudged", "new"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +53,7 @@ class OutcomeChange:
 
     Attributes:
         verdict: "worse", "better" or "alike"; "unjudged" where one of the two could not be judged, "new" where there is
-            no earlier run, "gone" for a pair that is not run any more, which is not judged either.
+            no earlier run.
         text: what has changed, or why nothing can be said; empty where nothing has.
         baseline: the earlier run; None where there is none.
     """
@@ -118,8 +116,6 @@ class Trend:
     @property
     def open(self) -> bool:
         """Whether something about it is not known that one may want to know."""
-        if self.outcome.verdict == "gone":
-            return False
         timed = self.newest.seconds[1] is not None or any(entry.logs for entry in self.entries)
         unknown = self.speed is None or self.speed.verdict == "inconclusive"
         return self.outcome.verdict in ("new", "unjudged") or (timed and unknown)
@@ -143,10 +139,10 @@ class History:
 
         A regression that was found outweighs what could not be judged. Nothing compared is not a pass.
         """
-        outcomes = [trend.outcome.verdict for trend in self.trends]
+        outcomes = {trend.outcome.verdict for trend in self.trends}
         if any(trend.worse for trend in self.trends):
             return 1
-        if "unjudged" in outcomes or not set(outcomes) - {"new", "gone"}:
+        if "unjudged" in outcomes or not outcomes - {"new"}:
             return 2
         return 2 if self.rule.strict and any(trend.open for trend in self.trends) else 0
 
@@ -157,6 +153,7 @@ def history(
     *,
     by: Literal["config", "name"] = "config",
     baseline: Literal["previous", "first"] | Sequence[Entry] = "previous",
+    only: Sequence[Entry] | None = None,
 ) -> History:
     """Judge the newest run of every pair by an earlier one.
 
@@ -166,18 +163,20 @@ def history(
         baseline: "previous": the newest of the earlier runs; "first": the oldest; or runs of their own, of which the
             newest counts. A run that could not be judged, or for speed one on another machine, is passed over as long
             as there is another.
+        only: only pairs that have a run among these are judged; None judges all.
     """
     rule = rule or Rule()
     grouped = _grouped(entries, by)
+    if only is not None:
+        wanted = _grouped(only, by)
+        grouped = {key: runs for key, runs in grouped.items() if key in wanted}
     others = None if isinstance(baseline, str) else _grouped(baseline, by)
     trends, earlier = [], []
     for key, runs in grouped.items():
         candidates = [*runs[:-1]] if others is None else [e for e in others.get(key, []) if e.began != runs[-1].began]
         earlier.append(candidates if baseline == "first" else candidates[::-1])
-        gone = any(sum(e.began > runs[-1].began for e in other) >= OVERTAKEN for other in grouped.values())
-        outcome = OutcomeChange("gone") if gone else _outcome(runs[-1], earlier[-1], rule)
-        trends.append(Trend(runs[-1].name, tuple(runs), outcome))
-    timed = [t.outcome.verdict != "gone" and bool(t.newest.logs) and any(e.logs for e in c)
+        trends.append(Trend(runs[-1].name, tuple(runs), _outcome(runs[-1], earlier[-1], rule)))
+    timed = [bool(t.newest.logs) and any(e.logs for e in c)
              for t, c in zip(trends, earlier, strict=True)]  # fmt: skip
     confidence = 1 - 2 * FALSE_ALARMS / max(1, sum(timed))
     judged = [

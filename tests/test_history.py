@@ -241,14 +241,14 @@ def test_one_process_has_no_interval_from_run_to_run():
     )
 
 
-def test_a_pair_that_is_not_run_any_more_is_not_judged():
+def test_a_pair_that_is_not_run_any_more_is_judged_unless_only_others_are_asked_for():
     gone = [replace(run(day, scaled(1 - day / 5)), known_by="gone") for day in (1, 2)]
+    runs = [run(day) for day in (1, 2, 3)]
 
-    found = history([*gone, *(run(day) for day in (1, 2, 3, 4))])
-
-    assert [trend.outcome.verdict for trend in found.trends] == ["gone", "alike"]
-    assert found.exit_code == 0
-    assert history([*gone, *(run(day) for day in (1, 2, 3))]).exit_code == 1
+    assert history([*gone, *runs]).exit_code == 1
+    assert history([*gone, *runs], only=runs[-1:]).exit_code == 0
+    assert len(history([*gone, *runs], only=runs[-1:]).trends) == 1
+    assert history([*gone, *runs], only=gone).exit_code == 1
 
 
 def test_runs_of_other_configs_are_one_pair_by_name_only_on_request():

@@ -55,7 +55,8 @@ def test_what_every_command_keeps_is_found_in_a_folder_by_pair_and_by_time(libbe
     assert out.startswith("NO REGRESSION · 2 of 2 pairs judged")
     timed = trends["a -> a"]["entries"][0]
     assert len(timed["logs"]) == 2
-    assert min(*timed["seconds"], timed["first_call"], timed["peak"]["host"]) > 0
+    assert min(*timed["seconds"], timed["first_call"]) > 0
+    assert timed["peak"].keys() == {"host"}
     assert trends["a"]["entries"][1]["environment"]["torch"]
 
 
@@ -72,9 +73,7 @@ def test_a_regression_comes_first_and_shows_its_runs(libbench, tmp_path):
     code, out, _ = libbench("history", tmp_path, "--markdown", tmp_path / "page.md", "--junit", tmp_path / "junit.xml")
 
     assert code == 1
-    assert out.splitlines()[0] == (
-        "REGRESSION: eager -> inductor: slower, 0.83x [0.81, 0.86] slower · 1 of 1 pair judged"
-    )
+    assert out.splitlines()[0] == ("REGRESSION: eager -> inductor: slower, 0.83x [0.81, 0.85] · 1 of 1 pair judged")
     rows = [line for line in out.splitlines() if line.startswith("  1970-01-0")]
     assert [row.split()[0] for row in rows] == ["1970-01-03", "1970-01-02"]
     assert "0.83x" in (tmp_path / "page.md").read_text()
@@ -110,6 +109,7 @@ def test_what_has_changed_between_two_runs_is_shown(libbench, tmp_path):
             ["one.json", "--baseline", "empty"],
             "there is no run in empty; wanted previous, first or a file with results",
         ),
+        (["one.json", "--only", "empty"], "no pair has a run in empty"),
         (["other.json"], "other.json is no result of libbench: wanted a document of schema"),
     ],
 )

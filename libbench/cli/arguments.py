@@ -188,6 +188,13 @@ def _add_history(parser: argparse.ArgumentParser) -> None:
         help="the run to judge by: the one before, the oldest one, or the newest in a file",
     )
     parser.add_argument(
+        "--only",
+        type=Path,
+        action="append",
+        metavar="PATH",
+        help="judge only pairs with a run in it; may be repeated",
+    )
+    parser.add_argument(
         "--zone", type=_share, default=0.02, metavar="SHARE", help="a change of speed that is none (2%%)"
     )
     parser.add_argument("--levels", type=_positive, default=1.0, metavar="N", help="a rise of t* that is worse (1)")

@@ -26,7 +26,10 @@ def main(arguments: argparse.Namespace) -> int:
     if not read.entries:
         raise LibbenchError(f"there is no run in {', '.join(map(str, arguments.paths))}")
     rule = Rule(zone=arguments.zone, levels=arguments.levels, across=arguments.across_machines, strict=arguments.strict)
-    found = history(read.entries, rule, by=arguments.by, baseline=_baseline(arguments))
+    only = None if arguments.only is None else read_entries(arguments.only).entries
+    found = history(read.entries, rule, by=arguments.by, baseline=_baseline(arguments), only=only)
+    if not found.trends:
+        raise LibbenchError(f"no pair has a run in {', '.join(map(str, arguments.only))}")
     kept: Kept[History] = Kept(
         {
             **json_files(arguments, "history", False, lambda each: history_to_json(each, read.left_out), folder=False),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from libbench.entry import Entry, unlike_runs
-from libbench.history import FALSE_ALARMS, OVERTAKEN, History, OutcomeVerdict, SpeedChange, Trend
+from libbench.history import FALSE_ALARMS, History, OutcomeVerdict, SpeedChange, Trend
 from libbench.report.headline import SPEED_TONES, Piece
 from libbench.report.many import TONES
 from libbench.report.page import Cell, Column, Page
@@ -77,7 +77,7 @@ def pieces(history: History) -> list[Piece]:
     """Give the headline in pieces, each with its tone."""
     trends = history.trends
     worse = [trend for trend in trends if trend.worse]
-    judged = [trend for trend in trends if trend.outcome.verdict not in ("new", "gone", "unjudged")]
+    judged = [trend for trend in trends if trend.outcome.verdict not in ("new", "unjudged")]
     if worse:
         more = f" (and {len(worse) - 1:,} more)" if len(worse) > 1 else ""
         found: list[Piece] = [(f"REGRESSION: {cut(worst_words(worse[0]), _LONGEST * 2)}{more}", "bad")]
@@ -87,7 +87,7 @@ def pieces(history: History) -> list[Piece]:
         found = [("NO REGRESSION", "good")]
     found.append((f"{len(judged):,} of {plural(len(trends), 'pair')} judged", "plain"))
     outcomes = Counter(trend.outcome.verdict for trend in trends)
-    found += [(f"{outcomes[word]:,} {word}", "warn") for word in ("unjudged", "new", "gone") if outcomes[word]]
+    found += [(f"{outcomes[word]:,} {word}", "warn") for word in ("unjudged", "new") if outcomes[word]]
     speeds = Counter(trend.speed.verdict for trend in trends if trend.speed)
     if speeds["faster"]:
         found.append((f"{speeds['faster']:,} faster", "good"))
@@ -100,7 +100,7 @@ def worst_words(trend: Trend) -> str:
     """Say in what a pair has become worse, its outcome before its speed."""
     said = [trend.outcome.text] if trend.outcome.verdict == "worse" else []
     if trend.speed is not None and trend.speed.verdict == "slower":
-        said.append(f"slower, {change_cell(trend.speed)[0]}")
+        said.append(f"slower, {_change(trend.speed)}")
     return f"{trend.name}: {'; '.join(said)}"
 
 
@@ -108,7 +108,7 @@ def _why_not(history: History) -> str:
     unjudged = next((trend for trend in history.trends if trend.outcome.verdict == "unjudged"), None)
     if unjudged is not None:
         return cut(f"{unjudged.name}: {unjudged.outcome.text}", _LONGEST * 2)
-    if all(trend.outcome.verdict in ("new", "gone") for trend in history.trends):
+    if all(trend.outcome.verdict == "new" for trend in history.trends):
         return "there is no earlier run to compare with"
     return "not all speeds are known, which --strict asks for"
 
@@ -135,7 +135,7 @@ def outcome_cell(trend: Trend) -> tuple[str, Tone]:
     change, word = trend.outcome, trend.newest.verdict
     if change.verdict in ("worse", "better"):
         return change.text, _TONES[change.verdict]
-    said = {"new": f"{word} (new)", "gone": "not run any more"}.get(change.verdict, word)
+    said = f"{word} (new)" if change.verdict == "new" else word
     return said, "warn" if change.verdict == "unjudged" else TONES.get(word, "plain")
 
 
@@ -143,14 +143,17 @@ def speed_cell(trend: Trend) -> tuple[str, Tone]:
     """Say how the speed has changed, with its interval; or that it is not known."""
     if trend.speed is not None:
         return change_cell(trend.speed)
-    return ("-" if trend.outcome.verdict in ("new", "gone") else "not timed"), "dim"
+    return ("-" if trend.outcome.verdict == "new" else "not timed"), "dim"
 
 
 def change_cell(speed: SpeedChange) -> tuple[str, Tone]:
     """Give a change of speed with its interval and its verdict."""
+    return f"{_change(speed)} {speed.verdict}", SPEED_TONES[speed.verdict]
+
+
+def _change(speed: SpeedChange) -> str:
     value, low, high = ratio(speed.ratio, speed.low, speed.high)
-    interval = "no interval" if speed.low is None else f"[{low}, {high}]"
-    return f"{value}x {interval} {speed.verdict}", SPEED_TONES[speed.verdict]
+    return f"{value}x {'no interval' if speed.low is None else f'[{low}, {high}]'}"
 
 
 def _now(entry: Entry) -> str:
@@ -172,8 +175,6 @@ def remarks(history: History) -> Iterator[str]:
     for trend in history.trends:
         if trend.speed is not None and trend.speed.note:
             yield f"{trend.name}: {one_line(trend.speed.note)}"
-    if any(trend.outcome.verdict == "gone" for trend in history.trends):
-        yield f"pairs that were not run while another was run {OVERTAKEN} times are not judged"
     names = Counter(trend.name for trend in history.trends)
     twice = [name for name, count in names.items() if count > 1]
     if twice:

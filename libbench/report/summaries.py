@@ -121,7 +121,7 @@ def _side_case(name: str, result: Result) -> Case:
 def _trend_cases(name: str, trend: Trend, *, strict: bool) -> Iterator[Case]:
     unknown: State = "error" if strict else "skipped"
     outcome, speed = trend.outcome, trend.speed
-    outcomes: dict[str, State] = {"worse": "failure", "unjudged": "error", "new": unknown, "gone": "skipped"}
+    outcomes: dict[str, State] = {"worse": "failure", "unjudged": "error", "new": unknown}
     found = outcome_cell(trend)[0] if outcome.verdict != "unjudged" else outcome.text
     text = f"{found}; {trend.newest.finding}"
     yield Case(name, "outcome", outcomes.get(outcome.verdict, "passed"), outcome.verdict, found, text)
