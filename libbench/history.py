@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from libbench.comparability import speed_differs
@@ -167,23 +167,27 @@ def history(
     """
     rule = rule or Rule()
     grouped = _grouped(entries, by)
-    if only is not None:
-        wanted = _grouped(only, by)
-        grouped = {key: runs for key, runs in grouped.items() if key in wanted}
     others = None if isinstance(baseline, str) else _grouped(baseline, by)
-    trends, earlier = [], []
+    wanted = grouped if only is None else _grouped(only, by)
+    found = []
     for key, runs in grouped.items():
-        candidates = [*runs[:-1]] if others is None else [e for e in others.get(key, []) if e.began != runs[-1].began]
-        earlier.append(candidates if baseline == "first" else candidates[::-1])
-        trends.append(Trend(runs[-1].name, tuple(runs), _outcome(runs[-1], earlier[-1], rule)))
-    timed = [bool(t.newest.logs) and any(e.logs for e in c)
-             for t, c in zip(trends, earlier, strict=True)]  # fmt: skip
-    confidence = 1 - 2 * FALSE_ALARMS / max(1, sum(timed))
-    judged = [
-        replace(trend, speed=_speed(trend.newest, candidates, rule, confidence)) if known else trend
-        for trend, candidates, known in zip(trends, earlier, timed, strict=True)
-    ]
-    return History(tuple(judged), rule)
+        if key in wanted:
+            earlier = runs[:-1] if others is None else [e for e in others.get(key, ()) if e.began != runs[-1].began]
+            found.append((runs, earlier if baseline == "first" else earlier[::-1]))
+    timed = sum(_timed(*each) for each in found)
+    confidence = 1 - 2 * FALSE_ALARMS / max(1, timed)
+    return History(tuple(_trend(*each, rule, confidence) for each in found), rule)
+
+
+def _timed(runs: Sequence[Entry], earlier: Sequence[Entry]) -> bool:
+    return bool(runs[-1].logs) and any(entry.logs for entry in earlier)
+
+
+def _trend(runs: Sequence[Entry], earlier: Sequence[Entry], rule: Rule, confidence: float) -> Trend:
+    """Judge the last of a pair's runs by the first of the earlier ones that will do."""
+    newest = runs[-1]
+    speed = _speed(newest, earlier, rule, confidence) if _timed(runs, earlier) else None
+    return Trend(newest.name, tuple(runs), _outcome(newest, earlier, rule), speed)
 
 
 def _grouped(entries: Sequence[Entry], by: str) -> dict[str, list[Entry]]:
