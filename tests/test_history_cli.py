@@ -155,3 +155,13 @@ def test_a_folder_says_what_in_it_is_no_run(libbench, tmp_path):
         "other.json: wanted a document of schema 'libbench.comparison' or 'libbench.result', got None",
         "own.json: 1 of 1 runs do not say when they began",
     ]
+
+
+def test_of_a_long_history_the_newest_runs_are_shown_and_all_on_request(libbench, tmp_path):
+    for day in range(1, 31):
+        kept(tmp_path / f"{day}.json", day, (1.5, 1.51, 1.49) if day == 30 else (1.8, 1.81, 1.79))
+
+    short, long = (libbench("history", tmp_path, *flag)[1] for flag in ([], ["-v"]))
+
+    assert (short.count("  1970-01-"), long.count("  1970-01-")) == (20, 30)
+    assert "and 10 earlier runs, shown by --verbose" in short

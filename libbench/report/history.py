@@ -34,10 +34,11 @@ _ENTRY_COLUMNS = (
 )
 _TONES: dict[OutcomeVerdict, Tone] = {"worse": "bad", "better": "good", "alike": "plain"}
 _LONGEST = 60
+_MOST_RUNS = 20
 
 
 def render_history(history: History, *, verbose: bool = False, colour: bool = False, width: int = 100) -> str:
-    """Give the report of a history: the verdict, a line for each pair, and every run of those that became worse.
+    """Give the report of a history: the verdict, a line for each pair, and the newest runs of those that became worse.
 
     Args:
         verbose: shows every run of all pairs, the newest first.
@@ -53,18 +54,18 @@ def render_history(history: History, *, verbose: bool = False, colour: bool = Fa
     for trend in worst_first(history):
         if verbose or trend.worse:
             page.gap()
-            _write_trend(page, trend)
+            _write_trend(page, trend, None if verbose else _MOST_RUNS)
     return page.text()
 
 
 def render_trend(trend: Trend, *, colour: bool = False, width: int = 100) -> str:
-    """Give every run of a pair, the newest first, and what has changed from one to the next.
+    """Give the runs of a pair, the newest first and at most 20, and what has changed from one to the next.
 
     Args:
         colour, width: as for `render`.
     """
     page = Page(width, colour)
-    _write_trend(page, trend)
+    _write_trend(page, trend, _MOST_RUNS)
     return page.text()
 
 
@@ -181,10 +182,12 @@ def remarks(history: History) -> Iterator[str]:
         yield f"there are several configs of {listed(twice)}; --by name takes those of one name for one pair"
 
 
-def _write_trend(page: Page, trend: Trend) -> None:
+def _write_trend(page: Page, trend: Trend, most: int | None) -> None:
     page.item(trend.name, "strong", indent=0)
-    entries = trend.entries[::-1]
+    entries = trend.entries[::-1][:most]
     page.table(_ENTRY_COLUMNS, [_entry_row(entry) for entry in entries])
+    if len(entries) < len(trend.entries):
+        page.item(f"and {plural(len(trend.entries) - len(entries), 'earlier run')}, shown by --verbose", "dim")
     for label, baseline in _baselines(trend):
         page.item(f"{label} compared with the run of {when(baseline)} ({one_line(baseline.source)})", "dim")
         if changed := unlike_runs(baseline, trend.newest):
