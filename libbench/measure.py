@@ -38,6 +38,8 @@ NULL_PAIRS = 20
 NULL_SHARE = 0.25
 """The share of the budget that these may take."""
 LONGEST_WARMUP = 3.0
+WARMUP_SHARE = 0.25
+"""Nor does the warm-up of a side take more than this share of the budget, which it is no part of."""
 LEAST_WARMUP = 6
 STEADY = 0.05
 """Two halves of the last calls agree when their medians differ by no more than this share."""
@@ -104,7 +106,7 @@ def measure(
             that they make them on the same inputs.
     """
     with quiet():
-        warm = [_warm_up(side, timer.warmup) for side in (*sides, *([] if copy is None else [copy]))]
+        warm = [_warm_up(side, timer) for side in (*sides, *([] if copy is None else [copy]))]
         inner = [min(_calls(seconds, shortest, longest), most_calls or MOST_CALLS) for seconds, _ in warm]
         inner = inner if alike else [max(inner)] * len(inner)
         begin = time.perf_counter()
@@ -236,8 +238,9 @@ def _narrow(pairs: Sequence[Pair], precision: float) -> bool:
     return interval is not None and (interval[1] - interval[0]) / 2 <= precision
 
 
-def _warm_up(side: Timed, calls: int | None) -> tuple[float, int]:
+def _warm_up(side: Timed, timer: Timer) -> tuple[float, int]:
     """Call until the calls are steady; give the seconds of one and how many there were."""
+    calls, longest = timer.warmup, min(LONGEST_WARMUP, WARMUP_SHARE * timer.budget)
     side.refresh(0)
     if calls is not None:
         seconds = [side.trial(i, 1).clocks["wall"] for i in range(max(calls, 1))]
@@ -245,7 +248,7 @@ def _warm_up(side: Timed, calls: int | None) -> tuple[float, int]:
     seconds, begin = [], time.perf_counter()
     while len(seconds) < LEAST_WARMUP or not _steady(seconds):
         seconds.append(side.trial(len(seconds), 1).clocks["wall"])
-        if time.perf_counter() - begin > LONGEST_WARMUP and len(seconds) >= 2:
+        if time.perf_counter() - begin > longest and len(seconds) >= 2:
             break
     return statistics.median(seconds[len(seconds) // 2 :]), len(seconds)
 

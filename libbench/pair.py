@@ -27,7 +27,7 @@ from libbench.settings import Timer, Tolerance
 from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import null_arm, speedups, speedups_apart
-from libbench.timing import Watch, measurements, one_runner, runner_of, timed_alone
+from libbench.timing import Watch, call_of, measurements, one_runner, runner_of, timed_alone
 from libbench.trainings import curves_of, judged_by_curve
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
@@ -155,8 +155,9 @@ class Pair:
             place if result.preparation and result.preparation.repeats == "same" else None
             for place, result in zip((snapshots.folder, folder), results, strict=True)
         ]
+        call = max(map(call_of, results))
         try:
-            for measurement in measurements(jobs, self._timer, folder, self._watch, alone, self._plan.processes):
+            for measurement in measurements(jobs, self._timer, folder, self._watch, alone, self._plan.processes, call):
                 if not measurement.together and not self.comparison.measurements:
                     note = f"each side was timed in its own process: {self._why()}"
                     self.update(notes=(*self.comparison.notes, note))
