@@ -112,6 +112,28 @@ def test_a_target_that_failed_is_not_judged_by_what_an_older_run_has_left():
     assert (found.error, found.passes) == ("runtime", ())
 
 
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (["eager:success", "eager:failed"], "runtime"),
+        (["eager:success compiled:failed"], "runtime"),
+        (["eager:failed", "eager:success"], "reference"),
+        (["eager:success compiled:success"], "unjudged"),
+        ([], "reference"),
+    ],
+)
+def test_a_sample_without_outputs_is_told_by_its_status(status, error):
+    lines = [f"{PROMPT} [Processing] a", *(f"{PROMPT} [Result][status] {each}" for each in status)]
+
+    assert samples_of(lines)[0].error == error
+
+
+def test_outputs_that_are_not_finite_elsewhere_are_compared_without_tolerances():
+    lines = [line for line in log_of([PLAIN]).splitlines() if "[Shape]" not in line and "all_close" not in line]
+
+    assert samples_of(lines)[0].error == "nan"
+
+
 def test_samples_that_are_announced_by_number_are_read_too():
     body = "".join(line + "\n" for line in log_of([PLAIN]).splitlines()[1:])
     text = f"[0] eval_backend_diff, model_path: /s/a\n{body}[1] eval_backend_diff, model_path: /s/b\n{body}"

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from report_records import comparison, leaf, outputs, speedup
+from report_records import comparison, failed, leaf, outputs, speedup
 from torch import nn
 
 from libbench.config import LazyCall as L
@@ -168,6 +168,15 @@ def test_no_speedup_counts_between_sides_that_do_other_work():
     made = comparison(comparability=(Unlike("batch size", "4", "8"),))
 
     assert scored(made, "a").speedup is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "doubt"), [("exception", None), ("timeout", None), ("unavailable", "unjudged"), ("lost", "unjudged")]
+)
+def test_a_failure_of_the_place_is_no_evidence(kind, doubt):
+    found = scored(failed("compile", kind), "a")
+
+    assert (found.error, found.doubt) == ("compile", doubt)
 
 
 def test_a_row_that_broke_is_no_evidence():
