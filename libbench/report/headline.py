@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from libbench.comparability import other_work
 from libbench.curves import LOSS
 from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
-from libbench.measured import Speedup, SpeedVerdict
+from libbench.measured import Speedup, SpeedVerdict, by_wall
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
 from libbench.result import SIDES, Check, Comparison, Failure, Result, Unlike
 from libbench.rows import BROKEN
@@ -81,8 +81,7 @@ def check(comparison: Comparison, name: str) -> Check | None:
 
 def wall(comparison: Comparison) -> Speedup | None:
     """Give the speedup by the wall clock, or by the first clock there is."""
-    by_name = {speedup.clock: speedup for speedup in comparison.speedups}
-    return by_name.get("wall") or next(iter(comparison.speedups), None)
+    return by_wall(comparison.speedups)
 
 
 def findings(comparison: Comparison) -> list[Piece]:
