@@ -265,9 +265,8 @@ def _warm_up(side: Timed, timer: Timer) -> _Warm:
 
 
 def _warmed(seconds: list[float], late: bool) -> bool:
-    if late and len(seconds) >= 2:
-        return True
-    return len(seconds) >= LEAST_WARMUP and _steady(seconds)
+    """Tell whether there were enough calls; of one that takes all the time there is, those before have to do."""
+    return late or (len(seconds) >= LEAST_WARMUP and _steady(seconds))
 
 
 def _steady(seconds: list[float]) -> bool:
