@@ -1,0 +1,346 @@
+"""Both sides' operators run side by side, once, each on its own inputs and on the reference's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from libbench.locate.deviation import error_of, level_of, rounding_of, worst
+from libbench.locate.graph import Given, Graph, Held, Link, Made, Op
+
+_UNSET = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")
+"""Operators that give memory as it is."""
+_CASTS = ("_to_copy", "to", "type_as")
+
+
+@dataclass
+class Found:
+    """What is found of one operator of the target.
+
+    Attributes:
+        op: its position in the target's graph.
+        partner: that of its counterpart in the reference's; None where it has none.
+        local: the error when it is fed what the reference feeds; None where that could not be told.
+        inherited: how far apart its outputs on its own and on the reference's inputs lie.
+        total: the error of its outputs in the target's own run, which is the global one.
+        incoming: the largest global error among its inputs.
+        level: t* of the local error; None where there is none.
+        dtypes, shapes: of its first output on both sides.
+        lost: how many more values that are not finite the target has than the reference, on the same inputs.
+        before: the counterpart that an operator without one feeds, by its position in the target's graph.
+        note: what else is to be said of it.
+    """
+
+    op: int
+    partner: int | None = None
+    local: float | None = None
+    inherited: float | None = None
+    total: float | None = None
+    incoming: float = 0.0
+    level: float | None = None
+    dtypes: tuple[str, str] = ("", "")
+    shape: tuple[int, ...] | None = None
+    rounding: float = 0.0
+    lost: bool = False
+    not_finite: bool = False
+    before: int | None = None
+    note: str = ""
+
+
+@dataclass
+class _Run:
+    """The values of one side's operators while something needs them."""
+
+    graph: Graph
+    given: Sequence[torch.Tensor]
+    held: Mapping[str, torch.Tensor]
+    left: list[int]
+    values: dict[int, list[Any]] = field(default_factory=dict)
+
+    def get(self, link: Link) -> Any:
+        if isinstance(link, Made):
+            return self.values[link.op][link.leaf]
+        return self.given[link.position] if isinstance(link, Given) else self.held[link.name]
+
+    def release(self, links: Sequence[Link]) -> None:
+        for link in links:
+            if isinstance(link, Made):
+                self.drop(link.op)
+
+    def drop(self, op: int) -> None:
+        self.left[op] -= 1
+        if self.left[op] <= 0:
+            self.values.pop(op, None)
+
+
+class Lockstep:
+    """One pass over two graphs.
+
+    What an operator of the target gives is found twice: on its own inputs, and on those that the reference has in
+    the same place, cast to the dtype that the target has there. What the target holds, such as weights, it keeps. An
+    operator without a counterpart passes on what it makes of the reference's values. Where the target's inputs are
+    narrower, its operator is judged by the reference's on the same rounded inputs: what rounding has done before is
+    no fault of its own. Values are let go at their last use.
+
+    Args:
+        sides: the graphs of reference and target.
+        pairs: counterparts, as `libbench.locate.aligning.align` gives them.
+        given: the inputs of both calls; they are not changed.
+    """
+
+    def __init__(
+        self, sides: tuple[Graph, Graph], pairs: Mapping[int, int], given: tuple[Sequence[Any], Sequence[Any]]
+    ) -> None:
+        self._pairs = pairs
+        self._back = {r: t for t, r in pairs.items()}
+        self._graphs = sides
+        reference, target = sides
+        runs = []
+        for graph, inputs in zip(sides, given, strict=True):
+            runs.append(_Run(graph, [each.clone() for each in inputs], _own(graph), list(graph.uses)))
+        self._reference, self._target = runs
+        # Every operator is needed once by itself, and a reference's by what is compared with it.
+        self._reference.left = [uses + 1 for uses in reference.uses]
+        self._target.left = [uses + 1 for uses in target.uses]
+        self._local: dict[int, list[Any]] = {}
+        self._local_left = list(target.uses)
+        self._done = 0
+        self._needs = self._needed()
+        for needs in self._needs:
+            for link in needs:
+                if isinstance(link, Made):
+                    self._reference.left[link.op] += 1
+        self._totals: dict[int, float] = {}
+        self.found: dict[int, Found] = {}
+        self._read: dict[Made, None] = {link: None for op in target.ops for link in op.links if isinstance(link, Made)}
+        self._read |= {link: None for link in target.outputs if isinstance(link, Made)}
+
+    def run(self) -> list[Found]:
+        """Do it; give what is found, in the order of the target's operators."""
+        for position in range(len(self._graphs[1].ops)):
+            self._step(position)
+        self._finish_reference(len(self._graphs[0].ops))
+        self._outputs()
+        return [self.found[position] for position in sorted(self.found)]
+
+    def _needed(self) -> list[list[Link]]:
+        """Give, for each operator of the target, what of the reference's is read for it."""
+        needed = []
+        for position, op in enumerate(self._graphs[1].ops):
+            found = [self._partner(link) for link in op.links]
+            partner = self._pairs.get(position)
+            if partner is not None:
+                found += [Made(partner, 0), *self._graphs[0].ops[partner].links]
+            needed.append([link for link in found if link is not None])
+        return needed
+
+    def _partner(self, link: Link) -> Link | None:
+        """Give what the reference has where the target has a link; None for what is the target's own."""
+        if isinstance(link, Made):
+            partner = self._pairs.get(link.op)
+            return None if partner is None else Made(partner, link.leaf)
+        return link if isinstance(link, Given) else None
+
+    def _step(self, position: int) -> None:
+        op, partner = self._graphs[1].ops[position], self._pairs.get(position)
+        taken = [self._partner(link) for link in op.links]
+        ready = max((link.op + 1 for link in taken if isinstance(link, Made)), default=0)
+        self._finish_reference(max(ready, partner or 0))
+        found = self.found[position] = Found(position, partner)
+        local, fed = self._locally(position, op, found)
+        judged = self._judged(op, partner, fed) if partner is not None and local is not None else None
+        if partner is not None:
+            self._finish_reference(partner + 1)
+        found.incoming = worst([self._total(link) for link in op.links])
+        own = self._target.values[position] = _without_leftovers(op.run(self._target.get), op)
+        if partner is not None:
+            reference = self._reference.values[partner]
+            self._compare(found, op, (reference, judged or reference), local, own)
+            self._edges(position, op, self._graphs[0].ops[partner], fed)
+        else:
+            self._alone(found, local, own)
+        if local is not None:
+            self._local[position] = local
+        self._let_go(position, op)
+
+    def _finish_reference(self, end: int) -> None:
+        """Run the reference's operators up to one."""
+        while self._done < end:
+            op = self._graphs[0].ops[self._done]
+            self._reference.values[self._done] = _without_leftovers(op.run(self._reference.get), op)
+            self._reference.release(op.links)
+            self._reference.drop(self._done)
+            self._done += 1
+
+    def _locally(self, position: int, op: Op, found: Found) -> tuple[list[Any] | None, dict[Link, Any]]:
+        """Run an operator of the target on the reference's values; give what comes out, and what it was fed."""
+        fed = {link: self._fed(link) for link in op.links}
+        changed = set(op.changed)
+        try:
+            outputs = op.run(lambda link: fed[link].clone() if link in changed else fed[link])
+        except Exception as error:
+            found.note = f"cannot run on the reference's values: {type(error).__name__}: {error}".split("\n")[0]
+            return None, fed
+        return _without_leftovers(outputs, op), fed
+
+    def _fed(self, link: Link) -> Any:
+        own = self._target.get(link)
+        partner = self._partner(link)
+        if partner is not None:
+            value = self._reference.get(partner)
+            return _in_dtype_of(value, own)
+        if isinstance(link, Made) and link.op in self._local:
+            return self._local[link.op][link.leaf]
+        return own
+
+    def _judged(self, op: Op, partner: int, fed: Mapping[Link, Any]) -> list[Any] | None:
+        """Give what the reference's operator makes of the target's rounded inputs; None where they are not rounded."""
+        other = self._graphs[0].ops[partner]
+        if other.name != op.name or len(other.links) != len(op.links):
+            return None
+        rounded: dict[Link, Any] = {}
+        for link, wanted in zip(op.links, other.links, strict=True):
+            value, exact = fed[link], self._reference.get(wanted)
+            if self._root(link) == wanted and _narrower(value, exact):
+                rounded[wanted] = value.to(exact.dtype)
+        if not rounded:
+            return None
+        changed = set(other.changed)
+
+        def value_of(link: Link) -> Any:
+            value = rounded[link] if link in rounded else self._reference.get(link)
+            return value.clone() if link in changed else value
+
+        return _without_leftovers(other.run(value_of), other)
+
+    def _root(self, link: Link) -> Link | None:
+        """Give what of the reference's a link stands for, with casts that the target alone has looked through."""
+        while isinstance(link, Made) and link.op not in self._pairs:
+            op = self._graphs[1].ops[link.op]
+            if op.name.rpartition(".")[2] not in _CASTS or not op.links:
+                return None
+            link = op.links[0]
+        return self._partner(link)
+
+    def _compare(
+        self, found: Found, op: Op, wanted: tuple[list[Any], list[Any]], local: list[Any] | None, own: list[Any]
+    ) -> None:
+        reference, judged = wanted
+        read = [leaf for leaf in range(len(own)) if Made(found.op, leaf) in self._read and leaf < len(reference)]
+        first = next((i for i in read if isinstance(own[i], torch.Tensor)), None)
+        if first is not None and isinstance(reference[first], torch.Tensor):
+            found.dtypes = _dtype(reference[first]), _dtype(own[first])
+            found.shape = tuple(own[first].shape)
+            found.rounding = rounding_of(reference[first].dtype)
+        found.total = worst([error_of(reference[i], own[i]) for i in read])
+        self._totals[found.op] = found.total
+        found.not_finite = any(_not_finite(own[i]) and not _not_finite(reference[i]) for i in read)
+        if local is None or len(local) != len(own):
+            return
+        errors = {i: error_of(judged[i], local[i]) for i in read}
+        found.local = worst(list(errors.values()))
+        found.inherited = worst([error_of(local[i], own[i]) for i in read]) if found.total or found.local else 0.0
+        found.lost = any(_not_finite(local[i]) and not _not_finite(judged[i]) for i in read)
+        if found.local:
+            at = max(errors, key=lambda i: errors[i])
+            found.level = level_of(judged[at], local[at])
+
+    def _alone(self, found: Found, local: list[Any] | None, own: list[Any]) -> None:
+        """Note of an operator without a counterpart what can be told by itself."""
+        first = next((each for each in own if isinstance(each, torch.Tensor)), None)
+        if first is not None:
+            found.dtypes, found.shape = ("", _dtype(first)), tuple(first.shape)
+        op = self._graphs[1].ops[found.op]
+        values = [self._target.get(link) for link in op.links]
+        found.not_finite = any(map(_not_finite, own)) and not any(map(_not_finite, values))
+        found.lost = found.not_finite
+        self._totals[found.op] = 0.0
+
+    def _edges(self, position: int, op: Op, partner: Op, fed: Mapping[Link, Any]) -> None:
+        """Judge the operators without a counterpart that stand before one that has one."""
+        if len(op.links) != len(partner.links):
+            return
+        for link, wanted in zip(op.links, partner.links, strict=True):
+            if isinstance(link, Made) and link.op not in self._pairs and not isinstance(wanted, Held):
+                self._edge(link, wanted, fed.get(link), position)
+
+    def _edge(self, link: Made, wanted: Link, value: Any, before: int | None) -> None:
+        found = self.found[link.op]
+        if found.local is not None:
+            return
+        reference = self._reference.get(wanted)
+        found.before = before
+        found.dtypes = _dtype(reference), found.dtypes[1]
+        found.rounding = rounding_of(reference.dtype if isinstance(reference, torch.Tensor) else None)
+        found.local = error_of(reference, value)
+        own = self._target.values.get(link.op)
+        if own is not None:
+            found.total = self._totals[link.op] = error_of(reference, own[link.leaf])
+            found.inherited = error_of(value, own[link.leaf])
+        if found.local:
+            found.level = level_of(reference, value)
+
+    def _outputs(self) -> None:
+        """Judge what stands before the outputs of the call, as if they were an operator's inputs."""
+        reference, target = (graph.outputs for graph in self._graphs)
+        for link, wanted in zip(target, reference, strict=False):
+            if isinstance(link, Made) and link.op not in self._pairs and isinstance(wanted, Made | Given):
+                self._edge(link, wanted, self._local.get(link.op, self._target.values[link.op])[link.leaf], None)
+
+    def _let_go(self, position: int, op: Op) -> None:
+        self._reference.release(self._needs[position])
+        self._target.release(op.links)
+        self._target.drop(position)
+        for link in op.links:
+            if isinstance(link, Made):
+                self._local_left[link.op] -= 1
+                if self._local_left[link.op] <= 0:
+                    self._local.pop(link.op, None)
+        if position in self._pairs or self._local_left[position] <= 0:
+            # What has a counterpart is fed from the reference; its local value is of no more use.
+            self._local.pop(position, None)
+
+    def _total(self, link: Link) -> float:
+        return self._totals.get(link.op, 0.0) if isinstance(link, Made) else 0.0
+
+
+def _own(graph: Graph) -> dict[str, torch.Tensor]:
+    """Give what a model holds, with copies of what a call may change."""
+    changed = any(op.changed for op in graph.ops)
+    return {name: tensor.detach().clone() if changed else tensor.detach() for name, tensor in graph.held.items()}
+
+
+def _without_leftovers(outputs: list[Any], op: Op) -> list[Any]:
+    """Put zeros where an operator gives memory as it is, which nobody can compare."""
+    if op.name.rpartition(".")[2] in _UNSET:
+        for each in outputs:
+            each.zero_()
+    return outputs
+
+
+def _in_dtype_of(value: Any, own: Any) -> Any:
+    if not isinstance(value, torch.Tensor) or not isinstance(own, torch.Tensor) or value.dtype == own.dtype:
+        return value
+    return value.to(own.dtype) if value.is_floating_point() and own.is_floating_point() else value
+
+
+def _narrower(value: Any, exact: Any) -> bool:
+    if not isinstance(value, torch.Tensor) or not isinstance(exact, torch.Tensor) or value.shape != exact.shape:
+        return False
+    both = value.is_floating_point() and exact.is_floating_point()
+    return both and torch.finfo(value.dtype).eps > torch.finfo(exact.dtype).eps
+
+
+def _not_finite(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        inexact = value.is_floating_point() or value.is_complex()
+        return inexact and not bool(value.isfinite().all())
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _dtype(value: Any) -> str:
+    return str(value.dtype).removeprefix("torch.") if isinstance(value, torch.Tensor) else type(value).__name__
