@@ -14,7 +14,6 @@ from libbench.locate.graph import Given, Graph, Held, Link, Made, Op
 
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")
 """Operators that give memory as it is."""
-_CASTS = ("_to_copy", "to", "type_as")
 
 
 @dataclass
@@ -30,7 +29,8 @@ class Found:
         incoming: the largest global error among its inputs.
         level: t* of the local error; None where there is none.
         dtypes, shapes: of its first output on both sides.
-        lost: how many more values that are not finite the target has than the reference, on the same inputs.
+        rounding: the largest relative error of one rounding to the reference's dtype.
+        not_finite: whether the target's own run has NaN or an infinity here, and the reference's has not.
         before: the counterpart that an operator without one feeds, by its position in the target's graph.
         note: what else is to be said of it.
     """
@@ -45,7 +45,6 @@ class Found:
     dtypes: tuple[str, str] = ("", "")
     shape: tuple[int, ...] | None = None
     rounding: float = 0.0
-    lost: bool = False
     not_finite: bool = False
     before: int | None = None
     note: str = ""
@@ -156,13 +155,14 @@ class Lockstep:
         if partner is not None:
             self._finish_reference(partner + 1)
         found.incoming = worst([self._total(link) for link in op.links])
+        clean = not any(_has_nan(self._target.get(link)) for link in op.links)
         own = self._target.values[position] = _without_leftovers(op.run(self._target.get), op)
         if partner is not None:
             reference = self._reference.values[partner]
             self._compare(found, op, (reference, judged or reference), local, own)
-            self._edges(position, op, self._graphs[0].ops[partner], fed)
+            self._edges(position, op, self._graphs[0].ops[partner])
         else:
-            self._alone(found, local, own)
+            self._alone(found, own, clean)
         if local is not None:
             self._local[position] = local
         self._let_go(position, op)
@@ -178,8 +178,10 @@ class Lockstep:
 
     def _locally(self, position: int, op: Op, found: Found) -> tuple[list[Any] | None, dict[Link, Any]]:
         """Run an operator of the target on the reference's values; give what comes out, and what it was fed."""
-        fed = {link: self._fed(link) for link in op.links}
-        changed = set(op.changed)
+        instead = self._charged(op, None if found.partner is None else self._graphs[0].ops[found.partner])
+        fed = {link: self._fed(link, instead.get(link)) for link in op.links}
+        # What the target alone has made of the reference's values is its own to change, through views of it, too.
+        changed = {link for link in op.changed if not (isinstance(link, Made) and link.op in self._local)}
         try:
             outputs = op.run(lambda link: fed[link].clone() if link in changed else fed[link])
         except Exception as error:
@@ -187,9 +189,20 @@ class Lockstep:
             return None, fed
         return _without_leftovers(outputs, op), fed
 
-    def _fed(self, link: Link) -> Any:
+    def _charged(self, op: Op, partner: Op | None) -> dict[Link, Link]:
+        """Give the inputs without a counterpart, each with what the reference has there.
+
+        What lies between the two is charged to the operators that made them, and not to this one once more.
+        """
+        if partner is None or len(op.links) != len(partner.links):
+            return {}
+        both = zip(op.links, partner.links, strict=True)
+        alone = {link: wanted for link, wanted in both if isinstance(link, Made) and link.op not in self._pairs}
+        return {link: wanted for link, wanted in alone.items() if not isinstance(wanted, Held)}
+
+    def _fed(self, link: Link, instead: Link | None = None) -> Any:
         own = self._target.get(link)
-        partner = self._partner(link)
+        partner = instead or self._partner(link)
         if partner is not None:
             value = self._reference.get(partner)
             return _in_dtype_of(value, own)
@@ -203,9 +216,10 @@ class Lockstep:
         if other.name != op.name or len(other.links) != len(op.links):
             return None
         rounded: dict[Link, Any] = {}
+        instead = self._charged(op, other)
         for link, wanted in zip(op.links, other.links, strict=True):
             value, exact = fed[link], self._reference.get(wanted)
-            if self._root(link) == wanted and _narrower(value, exact):
+            if wanted in (self._partner(link), instead.get(link)) and _narrower(value, exact):
                 rounded[wanted] = value.to(exact.dtype)
         if not rounded:
             return None
@@ -216,15 +230,6 @@ class Lockstep:
             return value.clone() if link in changed else value
 
         return _without_leftovers(other.run(value_of), other)
-
-    def _root(self, link: Link) -> Link | None:
-        """Give what of the reference's a link stands for, with casts that the target alone has looked through."""
-        while isinstance(link, Made) and link.op not in self._pairs:
-            op = self._graphs[1].ops[link.op]
-            if op.name.rpartition(".")[2] not in _CASTS or not op.links:
-                return None
-            link = op.links[0]
-        return self._partner(link)
 
     def _compare(
         self, found: Found, op: Op, wanted: tuple[list[Any], list[Any]], local: list[Any] | None, own: list[Any]
@@ -244,36 +249,34 @@ class Lockstep:
         errors = {i: error_of(judged[i], local[i]) for i in read}
         found.local = worst(list(errors.values()))
         found.inherited = worst([error_of(local[i], own[i]) for i in read]) if found.total or found.local else 0.0
-        found.lost = any(_not_finite(local[i]) and not _not_finite(judged[i]) for i in read)
         if found.local:
             at = max(errors, key=lambda i: errors[i])
             found.level = level_of(judged[at], local[at])
 
-    def _alone(self, found: Found, local: list[Any] | None, own: list[Any]) -> None:
+    def _alone(self, found: Found, own: list[Any], clean: bool) -> None:
         """Note of an operator without a counterpart what can be told by itself."""
         first = next((each for each in own if isinstance(each, torch.Tensor)), None)
         if first is not None:
             found.dtypes, found.shape = ("", _dtype(first)), tuple(first.shape)
-        op = self._graphs[1].ops[found.op]
-        values = [self._target.get(link) for link in op.links]
-        found.not_finite = any(map(_not_finite, own)) and not any(map(_not_finite, values))
-        found.lost = found.not_finite
+        # An infinity may be meant, as that of a mask; a NaN out of none is not.
+        found.not_finite = clean and any(map(_has_nan, own))
+        if found.not_finite:
+            found.local = math.inf
         self._totals[found.op] = 0.0
 
-    def _edges(self, position: int, op: Op, partner: Op, fed: Mapping[Link, Any]) -> None:
+    def _edges(self, position: int, op: Op, partner: Op) -> None:
         """Judge the operators without a counterpart that stand before one that has one."""
-        if len(op.links) != len(partner.links):
-            return
-        for link, wanted in zip(op.links, partner.links, strict=True):
-            if isinstance(link, Made) and link.op not in self._pairs and not isinstance(wanted, Held):
-                self._edge(link, wanted, fed.get(link), position)
+        for link, wanted in self._charged(op, partner).items():
+            if isinstance(link, Made):
+                self._edge(link, wanted, self._local.get(link.op, self._target.values[link.op])[link.leaf], position)
 
     def _edge(self, link: Made, wanted: Link, value: Any, before: int | None) -> None:
         found = self.found[link.op]
+        if found.before is None:
+            found.before = before
         if found.local is not None:
             return
         reference = self._reference.get(wanted)
-        found.before = before
         found.dtypes = _dtype(reference), found.dtypes[1]
         found.rounding = rounding_of(reference.dtype if isinstance(reference, torch.Tensor) else None)
         found.local = error_of(reference, value)
@@ -340,6 +343,12 @@ def _not_finite(value: Any) -> bool:
         inexact = value.is_floating_point() or value.is_complex()
         return inexact and not bool(value.isfinite().all())
     return isinstance(value, float) and not math.isfinite(value)
+
+
+def _has_nan(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return (value.is_floating_point() or value.is_complex()) and bool(value.isnan().any())
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _dtype(value: Any) -> str:
