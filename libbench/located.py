@@ -128,3 +128,80 @@ class OpsReport:
     rows: tuple[OpRow, ...] = ()
     culprit: OpRow | None = None
     structure: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModulesReport:
+    """What was found module by module.
+
+    Attributes:
+        verdict: "same" where no module differs by more than one rounding.
+        calls: of modules, on both sides.
+        usual: the local error that is usual here.
+        rows: the worst first, as many as are kept.
+        culprit: the one that stands out; None where none does.
+        structure: what modules one side alone has or calls, one sentence each.
+    """
+
+    verdict: LocatedVerdict
+    calls: tuple[int, int] = (0, 0)
+    usual: float = 0.0
+    rows: tuple[ModuleRow, ...] = ()
+    culprit: ModuleRow | None = None
+    structure: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What locating has cost.
+
+    Attributes:
+        forward: seconds of one call of the reference as it is.
+        modules: seconds of the search by module.
+        capture: seconds of finding the operators.
+        operators: seconds of the pass over them.
+    """
+
+    forward: float = 0.0
+    modules: float = 0.0
+    capture: float = 0.0
+    operators: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    """Where the outputs of two sides part.
+
+    Attributes:
+        reference, target: what the sides are called: file and overrides, or a name.
+        verdict: "same" where the outputs agree, so that there is nothing to locate; "unjudged" where it cannot be told.
+        reason: why it cannot be judged, or what the verdict stands on; may be empty.
+        batch: number of the first batch whose outputs differ; None where none does.
+        indices: its dataset indices.
+        outputs: what differs in its outputs, one sentence each.
+        modules: None where the models are no modules, or where it was not come to.
+        operators: None where it was not come to.
+        weights: parameters and buffers that differ by more than rounding, one sentence each.
+        notes: what else is to be known.
+        cost: what it has cost.
+        seconds: what all of it took.
+    """
+
+    reference: str
+    target: str
+    verdict: LocatedVerdict
+    reason: str = ""
+    batch: int | None = None
+    indices: tuple[int, ...] = ()
+    outputs: tuple[str, ...] = ()
+    modules: ModulesReport | None = None
+    operators: OpsReport | None = None
+    weights: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    cost: Cost = Cost()
+    seconds: float = 0.0
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing to locate, 1 located or no single culprit, 2 it cannot be judged."""
+        return {"same": 0, "unjudged": 2}.get(self.verdict, 1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
 from libbench.compare import compare
+from libbench.located import LocatedVerdict
 from libbench.settings import Tolerance
 
 STANDS_OUT = 3.0
@@ -67,6 +68,13 @@ def _alike(reference: Any, target: Any) -> bool:
     return type(reference) is type(target) and bool(reference == target)
 
 
+def errors_of(reference: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, float]:
+    """Give the error of each of several outputs by path; infinite for one that only one side has."""
+    paths = dict.fromkeys([*reference, *target])
+    lacking = {path for path in paths if path not in reference or path not in target}
+    return {path: math.inf if path in lacking else error_of(reference[path], target[path]) for path in paths}
+
+
 def worst(errors: Sequence[float]) -> float:
     """Give the largest of some errors; 0 for none."""
     return max(errors, default=0.0)
@@ -100,6 +108,13 @@ def usual(errors: Sequence[float], rounding: float) -> float:
     if len(beyond) >= MANY and SHARE * len(beyond) >= len(errors):
         return max(rounding, statistics.median(beyond))
     return rounding
+
+
+def verdict_of(worst: float, usual: float, rounding: float) -> LocatedVerdict:
+    """Tell what the largest local error means beside the usual one."""
+    if worst <= rounding:
+        return "same"
+    return "located" if ratio_of(worst, usual) >= STANDS_OUT else "no single culprit"
 
 
 def ratio_of(error: float, usual: float) -> float:

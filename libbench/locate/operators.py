@@ -8,11 +8,11 @@ from typing import Any
 
 from libbench.locate.aligning import align
 from libbench.locate.capture import How, Runnable, capture
-from libbench.locate.deviation import STANDS_OUT, ratio_of, usual
+from libbench.locate.deviation import ratio_of, usual, verdict_of
 from libbench.locate.graph import Graph, Made, Op
 from libbench.locate.lockstep import Found, Lockstep
 from libbench.locate.recording import given_of
-from libbench.located import Deviation, LocatedVerdict, OpRow, OpsReport
+from libbench.located import Deviation, OpRow, OpsReport
 
 MOST_ROWS = 50
 """So many rows are kept, the worst of them."""
@@ -62,11 +62,7 @@ class _Report:
         ordered = sorted(self._found, key=lambda each: (-(each.local or 0.0), each.op))
         rows = [self._row(each) for each in ordered[:MOST_ROWS]]
         worst = ordered[0].local or 0.0 if ordered else 0.0
-        verdict: LocatedVerdict = "no single culprit"
-        if worst <= self._rounding:
-            verdict = "same"
-        elif ratio_of(worst, self._usual) >= STANDS_OUT:
-            verdict = "located"
+        verdict = verdict_of(worst, self._usual, self._rounding)
         if not self._found or all(each.local is None for each in self._found):
             verdict = "unjudged"
         return OpsReport(

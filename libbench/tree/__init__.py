@@ -1,6 +1,6 @@
 """Nested inputs and outputs: walking them, keeping them, writing them and proving two of them equal."""
 
-from libbench.tree.convert import map_tensors
+from libbench.tree.convert import map_tensors, own_copy
 from libbench.tree.describe import join
 from libbench.tree.files import SnapshotError, load_snapshot, move_snapshot, remove_snapshot, save_snapshot
 from libbench.tree.snapshot import Snapshot, fingerprint, form_of, same_form, snapshot, tensors
@@ -14,6 +14,7 @@ __all__ = [
     "load_snapshot",
     "map_tensors",
     "move_snapshot",
+    "own_copy",
     "remove_snapshot",
     "same_form",
     "save_snapshot",
