@@ -25,9 +25,10 @@ def align(reference: Graph, target: Graph) -> dict[int, int]:
     pairs: dict[int, int] = {}
     gaps = [((0, len(sides[0])), (0, len(sides[1])))]
     exact = [[(_whole(op), near[side][i]) for i, op in enumerate(ops)] for side, ops in enumerate(sides)]
+    gaps = _between(exact, gaps, pairs)
     weaker: tuple[Token, ...] = (_whole, _without_constants, _anywhere)
-    for tokens in (exact, *([[token(op) for op in ops] for ops in sides] for token in weaker)):
-        gaps = _between(tokens, gaps, pairs)
+    for token in weaker:
+        gaps = _between([[token(op) for op in ops] for ops in sides], gaps, pairs)
     _elsewhere([[_whole(op) for op in ops] for ops in sides], pairs)
     return pairs
 

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import torch
-
 from libbench.locate.exporting import NotExported, export
 from libbench.locate.graph import Graph
 from libbench.locate.recording import record

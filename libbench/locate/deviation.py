@@ -32,7 +32,8 @@ def error_of(reference: Any, target: Any) -> float:
     if reference.shape != target.shape:
         return math.inf
     if reference.layout != torch.strided or reference.is_quantized or reference.is_meta:
-        return 0.0 if compare(reference, target, Tolerance(dtype="any"), detail="verdict").verdict == "same" else math.inf
+        verdict = compare(reference, target, Tolerance(dtype="any"), detail="verdict").verdict
+        return 0.0 if verdict == "same" else math.inf
     if reference.dtype == target.dtype and torch.equal(reference, target):
         return 0.0
     wide = _wide(reference.dtype, target.dtype)

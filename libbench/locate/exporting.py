@@ -95,7 +95,7 @@ class _Reading:
             self._values[node.name] = self._values[node.args[0].name][node.args[1]]
             return
         if isinstance(node.target, torch._ops.HigherOrderOperator):
-            raise NotExported(f"the graph holds a {node.target.name()}")
+            raise NotExported(f"the graph holds a {node.target}")
         if "_assert" in str(node.target):
             return
         made = node.meta.get("val")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,6 +102,7 @@ class Lockstep:
         for graph, inputs in zip(sides, given, strict=True):
             runs.append(_Run(graph, [each.clone() for each in inputs], _own(graph), list(graph.uses)))
         self._reference, self._target = runs
+        self._entered = [error_of(one, two) for one, two in zip(*given, strict=True)]
         # Every operator is needed once by itself, and a reference's by what is compared with it.
         self._reference.left = [uses + 1 for uses in reference.uses]
         self._target.left = [uses + 1 for uses in target.uses]
@@ -308,6 +309,8 @@ class Lockstep:
             self._local.pop(position, None)
 
     def _total(self, link: Link) -> float:
+        if isinstance(link, Given):
+            return self._entered[link.position]
         return self._totals.get(link.op, 0.0) if isinstance(link, Made) else 0.0
 
 

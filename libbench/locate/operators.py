@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
+from libbench.errors import LibbenchError
 from libbench.locate.aligning import align
 from libbench.locate.capture import How, Runnable, capture
 from libbench.locate.deviation import ratio_of, usual, verdict_of
-from libbench.locate.graph import Graph, Made, Op
+from libbench.locate.graph import Link, Made, Op
 from libbench.locate.lockstep import Found, Lockstep
 from libbench.locate.recording import given_of
 from libbench.located import Deviation, OpRow, OpsReport
@@ -19,46 +20,43 @@ MOST_ROWS = 50
 MOST_SENTENCES = 20
 
 
-def locate_operators(
-    sides: tuple[Runnable, Runnable], *, how: How = "export", inside: str = "", call: int = 0
-) -> OpsReport:
-    """Run both sides' operators in lock step, and say which of the target's stands out.
+class ByOperator:
+    """Both sides' operators in lock step.
 
     Args:
         sides: the calls of reference and target.
         how: as for `libbench.locate.capture.capture`.
-        inside, call: which module's call it is; its path stands before those of the modules in it.
+        inside: path of the module whose call it is; it stands before the paths of the modules in it.
+
+    Attributes:
+        graphs: those of both sides.
+        pairs: counterparts, as `align` gives them.
+        given: the inputs of both sides.
 
     Raises:
-        LibbenchError: an operator of a graph cannot be run again.
+        LibbenchError: the two calls take other numbers of tensors.
     """
-    graphs = capture(sides, how)
-    pairs = align(*graphs)
-    given = tuple(given_of(side.inputs()) for side in sides)
-    found = Lockstep(graphs, pairs, (given[0], given[1])).run()
-    return _Report(graphs, pairs, found, inside).report(call)
 
-
-class _Report:
-    """What a pass has found, as records."""
-
-    def __init__(self, graphs: tuple[Graph, Graph], pairs: Mapping[int, int], found: Sequence[Found], inside: str):
-        self._reference, self._target = (graph.ops for graph in graphs)
-        self._graph = graphs[0]
-        self._pairs = pairs
-        self._found = found
+    def __init__(self, sides: tuple[Runnable, Runnable], *, how: How = "export", inside: str = "") -> None:
+        self.graphs = capture(sides, how)
+        self.pairs = align(*self.graphs)
+        given = [given_of(side.inputs()) for side in sides]
+        if len(given[0]) != len(given[1]):
+            raise LibbenchError(f"the reference is given {len(given[0])} tensors, the target {len(given[1])}")
+        self.given = given[0], given[1]
+        self._reference, self._target = (graph.ops for graph in self.graphs)
+        self._pairs = self.pairs
         self._inside = inside
-        roundings = [each.rounding for each in found if each.rounding]
-        self._rounding = max(Counter(roundings), key=Counter(roundings).__getitem__, default=0.0)
-        self._usual = usual(list(self._by_place().values()), self._rounding)
-        self._names: Counter[str] = Counter()
-        self._nth: list[int] = []
-        for op in self._target:
-            self._names[op.name] += 1
-            self._nth.append(self._names[op.name])
-        self._first = next((each.op for each in found if each.not_finite), None)
+        self._found: list[Found] = []
 
-    def report(self, call: int) -> OpsReport:
+    def report(self, call: int = 0) -> OpsReport:
+        """Run the operators, and say which of the target's stands out.
+
+        Args:
+            call: which of the module's calls it is, for the record.
+        """
+        self._found = Lockstep(self.graphs, self.pairs, self.given).run()
+        self._settle()
         ordered = sorted(self._found, key=lambda each: (-(each.local or 0.0), each.op))
         rows = [self._row(each) for each in ordered[:MOST_ROWS]]
         worst = ordered[0].local or 0.0 if ordered else 0.0
@@ -69,14 +67,26 @@ class _Report:
             verdict=verdict,
             inside=self._inside,
             call=call,
-            graph="export" if self._graph.how == "export" else "record",
-            why_recorded=self._graph.why,
+            graph="export" if self.graphs[0].how == "export" else "record",
+            why_recorded=self.graphs[0].why,
             operators=(len(self._reference), len(self._target)),
             usual=self._usual,
             rows=tuple(rows),
             culprit=rows[0] if verdict == "located" else None,
             structure=tuple(self._structure()),
         )
+
+    def _settle(self) -> None:
+        """Find out what is usual, and what comes first."""
+        roundings = Counter(each.rounding for each in self._found if each.rounding)
+        self._rounding = max(roundings, key=lambda each: roundings[each], default=0.0)
+        self._usual = usual(list(self._by_place().values()), self._rounding)
+        names: Counter[str] = Counter()
+        self._nth = []
+        for op in self._target:
+            names[op.name] += 1
+            self._nth.append(names[op.name])
+        self._first = next((each.op for each in self._found if each.not_finite), None)
 
     def _by_place(self) -> dict[Any, float]:
         """Give the worst local error at each line of each module, however often it is called.
@@ -162,13 +172,13 @@ class _Report:
         told = 0
         for position, partner in sorted(self._pairs.items()):
             op, other = self._target[position], self._reference[partner]
-            pairs = zip(op.links, other.links, strict=False)
-            wired = [(link, wanted) for link, wanted in pairs if self._known(link) and isinstance(wanted, Made)]
-            if any(Made(self._pairs[link.op], link.leaf) != wanted for link, wanted in wired):
+            if any(self._elsewhere(*both) for both in zip(op.links, other.links, strict=False)):
                 yield f"{self._said(op)} takes its inputs from other operators than in the reference"
                 told += 1
             if told == MOST_SENTENCES:
                 return
 
-    def _known(self, link: Any) -> bool:
-        return isinstance(link, Made) and link.op in self._pairs
+    def _elsewhere(self, link: Link, wanted: Link) -> bool:
+        if not isinstance(link, Made) or not isinstance(wanted, Made) or link.op not in self._pairs:
+            return False
+        return Made(self._pairs[link.op], link.leaf) != wanted

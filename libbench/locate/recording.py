@@ -25,7 +25,7 @@ def record(model: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     """
     held = held_by(model)
     given = given_of((args, kwargs))
-    with watched(model) as seen, _Recorder(held, given, seen) as recorder:  # type: ignore[no-untyped-call]
+    with watched(model) as seen, _Recorder(held, given, seen) as recorder:
         outputs = call(*args, **kwargs)
     found = [recorder.link(tensor) for _, tensor in tensors(outputs)]
     return Graph(recorder.ops, recorder.held, list(found), "record")
@@ -41,12 +41,12 @@ def held_by(model: Any) -> dict[str, torch.Tensor]:
     """Give the parameters and buffers of a model by name; nothing for what is no module."""
     if not isinstance(model, torch.nn.Module):
         return {}
-    return {name: tensor for name, tensor in (*model.named_parameters(), *model.named_buffers())}
+    return dict((*model.named_parameters(), *model.named_buffers()))
 
 
 class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, held: dict[str, torch.Tensor], given: Sequence[torch.Tensor], seen: Watched) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.ops: list[Op] = []
         self.held: dict[str, torch.Tensor] = {}
         self._names = {id(tensor): name for name, tensor in held.items()}
