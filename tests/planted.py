@@ -261,6 +261,7 @@ class Doing(Stepper):
 def done(fault: str, func: Any, args: Any, kwargs: Any) -> torch.Tensor:
     """Do what a torch function does, with a fault."""
     if fault == "bfloat16":
+
         def low(value):
             return value.bfloat16() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 

@@ -70,7 +70,9 @@ def _asked(reference: Job, target: Job, question: Question, tolerance: Tolerance
         with closing(session):
             search = getattr(session, "locate", None)
             if search is None:
-                raise LibbenchError(f"nothing can be located on several ranks, where a {type(runner).__qualname__} runs")
+                raise LibbenchError(
+                    f"nothing can be located on several ranks, where a {type(runner).__qualname__} runs"
+                )
             try:
                 for side, prepared in zip(SIDES, session.prepare(), strict=True):
                     reason = _unsteady(side, prepared)

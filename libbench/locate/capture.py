@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from libbench.locate.autocasting import Autocast
 from libbench.locate.exporting import NotExported, export
 from libbench.locate.graph import Graph
 from libbench.locate.recording import record
@@ -21,11 +22,13 @@ class Runnable:
         model: whose modules and tensors are named.
         call: what is called.
         inputs: gives fresh arguments, which the call may change.
+        autocast: what the call enters, of one inside of a model; None: what it does itself.
     """
 
     model: Any
     call: Callable[..., Any]
     inputs: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
+    autocast: Autocast | None = None
 
 
 def capture(sides: tuple[Runnable, Runnable], how: How = "export") -> tuple[Graph, Graph]:

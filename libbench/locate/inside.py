@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from libbench.errors import LibbenchError
+from libbench.locate.autocasting import Autocast
 from libbench.locate.capture import Runnable
-from libbench.locate.modules import autocast_as, autocast_state, state_put_back
+from libbench.locate.modules import state_put_back
 from libbench.locate.watching import Call, watched
 from libbench.tree import own_copy
 
@@ -24,11 +26,11 @@ def inside(sides: tuple[Runnable, Runnable], key: tuple[str, int]) -> tuple[Runn
 
 
 def _taken(side: Runnable, key: tuple[str, int]) -> Runnable:
-    found: list[tuple[Call, Any, Any]] = []
+    found: list[tuple[Call, Any, Autocast]] = []
 
     def take(call: Call) -> None:
         if call.key == key:
-            found.append((call, own_copy((call.args, call.kwargs)), autocast_state()))
+            found.append((call, own_copy((call.args, call.kwargs)), Autocast.now()))
 
     args, kwargs = side.inputs()
     with watched(side.model, take), state_put_back(side.model):
@@ -38,9 +40,8 @@ def _taken(side: Runnable, key: tuple[str, int]) -> Runnable:
     call, inputs, state = found[0]
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        if not state[1]:
-            return call.module(*args, **kwargs)
-        with autocast_as(state):
+        # An exported graph has a place for autocast even where it is off.
+        with state.entered() if state.enabled else nullcontext():
             return call.module(*args, **kwargs)
 
-    return Runnable(call.module, run, lambda: own_copy(inputs))
+    return Runnable(call.module, run, lambda: own_copy(inputs), state)

@@ -22,6 +22,7 @@ from libbench.locate.inside import inside
 from libbench.locate.modules import ByModule
 from libbench.locate.operators import ByOperator
 from libbench.locate.recording import held_by
+from libbench.locate.reproducing import SCRIPT, NotWritten, write_module, write_operator
 from libbench.located import Cost, Located, LocatedVerdict, ModuleRow, ModulesReport, OpsReport
 from libbench.methods import method_of
 from libbench.settings import Tolerance
@@ -56,8 +57,8 @@ class Search:
         self._whole = whole
         self._cost = Cost()
         self._notes: list[str] = []
-        self.runnable: tuple[Runnable, Runnable] | None = None
-        self.by_operator: ByOperator | None = None
+        self._runnable: tuple[Runnable, Runnable] | None = None
+        self._search: ByOperator | None = None
 
     def located(self) -> Located:
         """Give what is found; the names of the sides and the seconds are for the caller to add."""
@@ -71,7 +72,7 @@ class Search:
             outputs=tuple(_differences(outputs)),
         )  # fmt: skip
         with _modes(self._sides), _states(self._sides):
-            sides = self.runnable = self._runnables(batch)
+            sides = self._runnable = self._runnables(batch)
             if sides is None:
                 return replace(base, reason=_BETWEEN, notes=tuple(self._notes))
             modules = self._by_module(sides)
@@ -87,6 +88,30 @@ class Search:
             notes=tuple(self._notes),
             cost=self._cost,
         )
+
+    def reproduce(self, found: Located, folder: Path) -> Iterator[str]:
+        """Leave in a folder what shows the finding again, and say what it is, or why there is none."""
+        operator = found.operators.culprit if found.operators else None
+        module = found.modules.culprit if found.modules else None
+        jobs = self._sides[0].job, self._sides[1].job
+        if self._runnable is None or (operator is None and module is None):
+            yield "nothing to reproduce: no module and no operator stands out"
+            return
+        with _modes(self._sides), _states(self._sides):
+            if operator is not None and self._search is not None:
+                graphs, pairs, given = self._search.graphs, self._search.pairs, self._search.given
+                try:
+                    write_operator(folder, operator, graphs, pairs, given, jobs)
+                    yield f"{operator.operator} can be seen again: python {folder / SCRIPT}"
+                    return
+                except NotWritten as error:
+                    yield f"{operator.operator} cannot be written down: {error}"
+            if module is not None:
+                try:
+                    write_module(folder, module, inside(self._runnable, (module.path, module.call)), jobs)
+                    yield f"{module.path or 'the model'} can be seen again: python {folder / SCRIPT}"
+                except NotWritten as error:
+                    yield f"{module.path or 'the model'} cannot be written down: {error}"
 
     def _first_difference(self) -> tuple[Batch, OutputsReport] | None:
         """Give the first batch whose outputs differ, and how."""
@@ -157,7 +182,7 @@ class Search:
         captured = time.perf_counter()
         report = search.report(0 if row is None else row.call)
         self._cost = replace(self._cost, capture=captured - begin, operators=time.perf_counter() - captured)
-        self.by_operator = search
+        self._search = search
         return report
 
 
@@ -253,9 +278,6 @@ def located(
     """
     search = Search(sides, folder, tolerance, how, whole)
     found = search.located()
-    if reproduce is not None and found.operators is not None:
-        from libbench.locate.reproducing import reproducer
-
-        note = reproducer(search, found, Path(reproduce))
-        found = replace(found, notes=(*found.notes, *note))
+    if reproduce is not None:
+        found = replace(found, notes=(*found.notes, *search.reproduce(found, Path(reproduce))))
     return found

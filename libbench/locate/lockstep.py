@@ -11,6 +11,7 @@ import torch
 
 from libbench.locate.deviation import error_of, level_of, rounding_of, worst
 from libbench.locate.graph import Given, Graph, Held, Link, Made, Op
+from libbench.tree import own_copy
 
 _UNSET = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")
 """Operators that give memory as it is."""
@@ -48,6 +49,23 @@ class Found:
     not_finite: bool = False
     before: int | None = None
     note: str = ""
+
+
+@dataclass
+class Kept:
+    """What one operator of the target was judged by.
+
+    Attributes:
+        fed: its inputs.
+        judged: the inputs of its counterpart.
+        wanted: what the reference has in the place of what an operator without a counterpart gives.
+        leaf: which of its outputs that is.
+    """
+
+    fed: dict[Link, Any]
+    judged: dict[Link, Any] = field(default_factory=dict)
+    wanted: Any = None
+    leaf: int = 0
 
 
 @dataclass
@@ -89,11 +107,21 @@ class Lockstep:
         sides: the graphs of reference and target.
         pairs: counterparts, as `libbench.locate.aligning.align` gives them.
         given: the inputs of both calls; they are not changed.
+        keep: an operator of the target whose inputs are kept.
+
+    Attributes:
+        kept: those inputs.
     """
 
     def __init__(
-        self, sides: tuple[Graph, Graph], pairs: Mapping[int, int], given: tuple[Sequence[Any], Sequence[Any]]
+        self,
+        sides: tuple[Graph, Graph],
+        pairs: Mapping[int, int],
+        given: tuple[Sequence[Any], Sequence[Any]],
+        keep: int | None = None,
     ) -> None:
+        self._keep = keep
+        self.kept: Kept | None = None
         self._pairs = pairs
         self._back = {r: t for t, r in pairs.items()}
         self._graphs = sides
@@ -183,6 +211,8 @@ class Lockstep:
         fed = {link: self._fed(link, instead.get(link)) for link in op.links}
         # What the target alone has made of the reference's values is its own to change, through views of it, too.
         changed = {link for link in op.changed if not (isinstance(link, Made) and link.op in self._local)}
+        if position == self._keep:
+            self.kept = Kept(own_copy(fed))
         try:
             outputs = op.run(lambda link: fed[link].clone() if link in changed else fed[link])
         except Exception as error:
@@ -214,6 +244,9 @@ class Lockstep:
     def _judged(self, op: Op, partner: int, fed: Mapping[Link, Any]) -> list[Any] | None:
         """Give what the reference's operator makes of the target's rounded inputs; None where they are not rounded."""
         other = self._graphs[0].ops[partner]
+        kept = self.kept if self._back.get(partner) == self._keep else None
+        if kept is not None:
+            kept.judged = own_copy({link: self._reference.get(link) for link in other.links})
         if other.name != op.name or len(other.links) != len(op.links):
             return None
         rounded: dict[Link, Any] = {}
@@ -224,6 +257,8 @@ class Lockstep:
                 rounded[wanted] = value.to(exact.dtype)
         if not rounded:
             return None
+        if kept is not None:
+            kept.judged |= own_copy(rounded)
         changed = set(other.changed)
 
         def value_of(link: Link) -> Any:
@@ -263,6 +298,11 @@ class Lockstep:
         found.not_finite = clean and any(map(_has_nan, own))
         if found.not_finite:
             found.local = math.inf
+        if found.op == self._keep and self.kept is not None and first is not None:
+            # Until it is known what the reference has there: what it has been fed.
+            fed = self.kept.fed.values()
+            same = (each for each in fed if isinstance(each, torch.Tensor) and each.shape == first.shape)
+            self.kept.wanted = next((each for each in same if each.dtype == first.dtype), None)
         self._totals[found.op] = 0.0
 
     def _edges(self, position: int, op: Op, partner: Op) -> None:
@@ -279,6 +319,8 @@ class Lockstep:
             return
         reference = self._reference.get(wanted)
         found.dtypes = _dtype(reference), found.dtypes[1]
+        if link.op == self._keep and self.kept is not None:
+            self.kept.wanted, self.kept.leaf = own_copy(reference), link.leaf
         found.rounding = rounding_of(reference.dtype if isinstance(reference, torch.Tensor) else None)
         found.local = error_of(reference, value)
         own = self._target.values.get(link.op)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from libbench.locate.autocasting import Autocast
 from libbench.locate.capture import Runnable
 from libbench.locate.deviation import errors_of, level_of, ratio_of, rounding_of, usual, verdict_of, worst
 from libbench.locate.lines import place_of
@@ -43,7 +45,7 @@ class ByModule:
             path: module for module in sides[1].model.modules() for path in [paths_of(sides[1].model)[id(module)]]
         }
         self._dtypes: dict[Key, list[torch.dtype]] = {}
-        self._autocast: dict[Key, Any] = {}
+        self._autocast: dict[Key, Autocast] = {}
         self._kinds: tuple[dict[str, str], dict[str, str]] = ({}, {})
         self._calls = Counter[str](), Counter[str]()
         self._errors: dict[Key, float] = {}
@@ -80,7 +82,7 @@ class ByModule:
     def _see(self, call: Call) -> None:
         """Note how the target's module is called."""
         self._dtypes[call.key] = [tensor.dtype for _, tensor in tensors((call.args, call.kwargs))]
-        self._autocast[call.key] = autocast_state()
+        self._autocast[call.key] = Autocast.now()
         self._kinds[1][call.path] = type(call.module).__qualname__
         self._calls[1][call.path] += 1
 
@@ -135,7 +137,7 @@ class ByModule:
         fed, rounded = self._cast(call)
         before = own_copy(fed)
         try:
-            with autocast_as(self._autocast[call.key]), state_put_back(module):
+            with self._autocast[call.key].entered(), state_put_back(module):
                 outputs = module(*fed[0], **fed[1])
         except Exception as error:
             return None, None, f"cannot be fed the reference's inputs: {type(error).__name__}: {error}", ()
@@ -171,8 +173,6 @@ class ByModule:
         return inside == 0 or self._errors[key] > _EXPLAINED * inside
 
     def _placed(self, key: Key, common: float) -> ModuleRow:
-        from dataclasses import replace
-
         row = self._rows[key]
         local = row.deviation.local
         ratio = None if local is None else ratio_of(local, common)
@@ -207,18 +207,6 @@ def state_put_back(module: torch.nn.Module) -> Iterator[None]:
         yield
     finally:
         kept.put_back()
-
-
-def autocast_state() -> tuple[str, bool, torch.dtype]:
-    """Give whether autocast is on, for which kind of device, and to which dtype."""
-    kind = "cuda" if torch.is_autocast_enabled("cuda") else "cpu"
-    return kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
-
-
-def autocast_as(state: tuple[str, bool, torch.dtype]) -> Any:
-    """Enter autocast as it was."""
-    kind, enabled, dtype = state
-    return torch.autocast(kind, dtype=dtype, enabled=enabled)
 
 
 def in_dtypes(tree: Any, dtypes: list[torch.dtype]) -> Any:

@@ -45,6 +45,11 @@ def held_by(model: Any) -> dict[str, torch.Tensor]:
 
 
 class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Nothing is compiled here, and keeping the compiler out would import it, which takes seconds.
+        return False
+
     def __init__(self, held: dict[str, torch.Tensor], given: Sequence[torch.Tensor], seen: Watched) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.ops: list[Op] = []
