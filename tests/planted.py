@@ -138,8 +138,9 @@ class T5(nn.Module):
         super().__init__()
         from transformers import T5Config, T5ForConditionalGeneration
 
-        sizes = dict(vocab_size=60, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0)
-        self.t5 = T5ForConditionalGeneration(T5Config(**sizes, use_cache=False, attn_implementation="eager"))
+        sizes = {"vocab_size": 60, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}
+        config = T5Config(**sizes, decoder_start_token_id=0, use_cache=False, attn_implementation="eager")
+        self.t5 = T5ForConditionalGeneration(config)
 
     def forward(self, tokens):
         return self.t5(input_ids=tokens, decoder_input_ids=tokens.flip(1), use_cache=False).logits
@@ -236,13 +237,15 @@ class Looking(Stepper):
 
     def call(self, func, name, number, args, kwargs):
         out = func(*args, **kwargs)
-        if name in _OF_FAULT[self.fault] and isinstance(out, torch.Tensor) and out.numel():
-            # Arithmetic with whole numbers is neither rounded nor made NaN.
-            if self.fault == "swapped" or out.is_floating_point():
-                faulty = done(self.fault, func, args, kwargs)
-                changes = not torch.allclose(faulty.double(), out.double(), 3e-4, 0)
-                self.found.append(Site(self.path, name, number, own_line(), changes))
+        if name in _OF_FAULT[self.fault] and self.can_be(out):
+            faulty = done(self.fault, func, args, kwargs)
+            changes = not torch.allclose(faulty.double(), out.double(), 3e-4, 0)
+            self.found.append(Site(self.path, name, number, own_line(), changes))
         return out
+
+    def can_be(self, out):
+        # Arithmetic with whole numbers is neither rounded nor made NaN.
+        return torch.is_tensor(out) and out.numel() and (self.fault == "swapped" or out.is_floating_point())
 
 
 class Doing(Stepper):
@@ -354,10 +357,9 @@ def _transposed(model, rng):
 
 
 def _stale(model, rng):
-    found = [
-        (path, m, name) for path, m in model.named_modules() for name, each in m.named_buffers(recurse=False)
-        if each.is_floating_point() and not isinstance(each, nn.Parameter)
-    ] or [(path, m, name) for path, m in model.named_modules() for name, _ in m.named_parameters(recurse=False)]  # fmt: skip
+    modules = list(model.named_modules())
+    buffers = [(path, m, name) for path, m in modules for name, each in m.named_buffers(recurse=False) if each.dim()]
+    found = buffers or [(path, m, name) for path, m in modules for name, _ in m.named_parameters(recurse=False)]
     path, module, name = rng.choice(found)
     with torch.no_grad():
         getattr(module, name).mul_(0.9).add_(0.01)

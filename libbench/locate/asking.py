@@ -56,11 +56,11 @@ def locate(
     begin = time.monotonic()
     tolerance, _ = settings_of(reference, target, Plan(rtol=question.rtol, atol=question.atol))
     found = _asked(reference, target, question, tolerance, watch)
-    names = {"reference": _name(reference), "target": _name(target)}
     notes = found.notes
     if not one_runner([reference, target]):
         notes = (*notes, "the sides name different runners; both were looked at in the reference's")
-    return replace(found, **names, notes=notes, seconds=time.monotonic() - begin)
+    seconds = time.monotonic() - begin
+    return replace(found, reference=_name(reference), target=_name(target), notes=notes, seconds=seconds)
 
 
 def _asked(reference: Job, target: Job, question: Question, tolerance: Tolerance, watch: Watch) -> Located:
@@ -70,9 +70,8 @@ def _asked(reference: Job, target: Job, question: Question, tolerance: Tolerance
         with closing(session):
             search = getattr(session, "locate", None)
             if search is None:
-                raise LibbenchError(
-                    f"nothing can be located on several ranks, where a {type(runner).__qualname__} runs"
-                )
+                kind = type(runner).__qualname__
+                raise LibbenchError(f"nothing can be located on several ranks, where a {kind} runs the sides")
             try:
                 for side, prepared in zip(SIDES, session.prepare(), strict=True):
                     reason = _unsteady(side, prepared)

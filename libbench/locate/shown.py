@@ -48,9 +48,7 @@ def shown(reference: Any, target: Any, leaf: int = 0) -> int:
     Args:
         leaf: of several outputs of an operator, the first that counts.
     """
-    one, two = (
-        snapshot(leaves(each)[leaf:] if isinstance(each, tuple | list) else each) for each in (reference, target)
-    )
+    one, two = (snapshot(leaves(each)[leaf:] or each) for each in (reference, target))
     error = worst(list(errors_of(one.leaves, two.leaves).values()))
     rounding = max((rounding_of(tensor.dtype) for tensor in one.leaves.values()), default=0.0)
     level = level_of(list(one.leaves.values()), list(two.leaves.values())) if error else None
