@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 LOCATED_SCHEMA = "libbench.located"
-LOCATED_VERSION = 1
-"""Raised when a field changes its meaning or goes; a new field leaves it."""
 
 LocatedVerdict = Literal["located", "no single culprit", "same", "unjudged"]
 

@@ -11,6 +11,7 @@ from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
 from libbench.errors import ClockError, MissingPackageError, UnavailableError
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
+from libbench.located import Located
 from libbench.measured import Measurement, NullArm, Speedup, Timing
 from libbench.settings import Timer, Tolerance
 from libbench.tokens import Generated, TokensReport
@@ -268,6 +269,7 @@ class Comparison:
         seeds: the same question at further seeds, without speed.
         curve: both loss curves, step by step; None unless both sides train.
         tokens: the generated tokens of both sides; None unless both generate.
+        located: where the outputs part; None where they do not, and where it was not asked.
     """
 
     reference: Result
@@ -291,6 +293,7 @@ class Comparison:
     seeds: tuple[Comparison, ...] = ()
     curve: CurveReport | None = None
     tokens: TokensReport | None = None
+    located: Located | None = None
 
     @property
     def exit_code(self) -> int:

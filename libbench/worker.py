@@ -22,8 +22,8 @@ from libbench.located import Located
 from libbench.measure import LONGEST_FILLED, SHORTEST_TRIAL, measure
 from libbench.measured import Measurement
 from libbench.occupied import Others
-from libbench.reruns import threads
 from libbench.records import decode
+from libbench.reruns import threads
 from libbench.result import Evaluation, Output, Preparation
 from libbench.settings import Timer, Tolerance
 from libbench.shares import Everything

@@ -6,7 +6,7 @@ import inspect
 import linecache
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,25 +14,30 @@ from typing import Any
 import torch
 
 _TORCH = str(Path(torch.__file__).parent)
-_HERE = str(Path(__file__).parent)
+_NN = str(Path(_TORCH, "nn"))
+_HERE = str(Path(__file__).parent.parent)
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
 def current_line() -> str:
-    """Give the innermost line that is running and is neither torch's nor this package's, as `file:line: code`."""
+    """Give the innermost line that is running and is the model's own, as `file:line: code`.
+
+    Where no line is, as of a module of torch that is called by itself, it is torch's own.
+    """
     frame: FrameType | None = sys._getframe(1)
+    found: list[tuple[str, int]] = []
     while frame is not None:
-        if not _foreign(frame.f_code.co_filename):
-            return _written(frame.f_code.co_filename, frame.f_lineno)
+        found.append((frame.f_code.co_filename, frame.f_lineno))
+        if not _foreign(found[-1][0]):
+            break
         frame = frame.f_back
-    return ""
+    return _innermost(found)
 
 
 def line_in(trace: str) -> str:
     """Give the same of a stack trace as text, whose innermost frame stands last; empty where there is none."""
     found = [(match["file"], int(match["line"])) for match in _FRAME.finditer(trace)]
-    own = [(file, line) for file, line in found if not _foreign(file)]
-    return _written(*own[-1]) if own else ""
+    return _innermost(found[::-1])
 
 
 def place_of(module: Any) -> str:
@@ -46,14 +51,15 @@ def place_of(module: Any) -> str:
     return ""
 
 
+def _innermost(found: Sequence[tuple[str, int]]) -> str:
+    """Give the first line that is the model's own, or torch's where there is none; the innermost stands first."""
+    own = [each for each in found if not _foreign(each[0])] or [each for each in found if each[0].startswith(_NN)]
+    return _written(*own[0]) if own else ""
+
+
 def _foreign(file: str) -> bool:
     return file.startswith((_TORCH, _HERE, "<"))
 
 
 def _written(file: str, line: int) -> str:
     return f"{file}:{line}: {linecache.getline(file, line).strip()}"
-
-
-def files_of(sources: Iterable[str]) -> list[str]:
-    """Give the files of sources as `current_line` gives them, each once."""
-    return list(dict.fromkeys(source.split(":")[0] for source in sources if source))
