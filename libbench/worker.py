@@ -109,9 +109,7 @@ class Worker:
             asked: as for `located` of the module `SEARCH`.
         """
         # The search stands above the worker, and is loaded where it is asked for.
-        found: Located = import_module(SEARCH).located(
-            self._sides, self._folder, decode(Tolerance, tolerance), **asked
-        )
+        found: Located = import_module(SEARCH).located(self._sides, self._folder, decode(Tolerance, tolerance), **asked)
         return found
 
     def measure(self, timer: Timer) -> Measurement:

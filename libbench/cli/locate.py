@@ -22,7 +22,7 @@ def main(arguments: argparse.Namespace) -> int:
     pairs = [(reference, target) for reference, targets in groups_of(arguments) for target in targets]
     if arguments.reproduce is not None and len(pairs) > 1:
         raise LibbenchError(f"--reproduce writes what is found of one target, got {len(pairs)}")
-    kept: Kept[Located] = Kept(arguments, "located", len(pairs) > 1, located_to_json, folder=False)
+    kept: Kept[Located] = Kept(arguments, "finding", len(pairs) > 1, located_to_json, folder=False)
     with Progress() as progress:
         for number, pair in enumerate(pairs):
             found = located(*pair, question_of(arguments), progress)

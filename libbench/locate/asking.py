@@ -7,9 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from libbench.diff import work_folder
+from libbench.diff import check_empty, work_folder
 from libbench.errors import LibbenchError
 from libbench.job import Job
 from libbench.locate.capture import How
@@ -38,6 +38,10 @@ class Question:
     whole: bool = False
     reproduce: Path | None = None
 
+    def __post_init__(self) -> None:
+        if self.how not in get_args(How):
+            raise ValueError(f"how must be {' or '.join(map(repr, get_args(How)))}, got {self.how!r}")
+
 
 def locate(
     reference: Job, target: Job, question: Question | None = None, *, watch: Watch = lambda name, event: None
@@ -54,6 +58,8 @@ def locate(
     """
     question = question or Question()
     begin = time.monotonic()
+    if question.reproduce is not None:
+        check_empty(question.reproduce)
     tolerance, _ = settings_of(reference, target, Plan(rtol=question.rtol, atol=question.atol))
     found = _asked(reference, target, question, tolerance, watch)
     notes = found.notes
@@ -83,6 +89,8 @@ def _asked(reference: Job, target: Job, question: Question, tolerance: Tolerance
                     whole=question.whole,
                     reproduce=None if question.reproduce is None else str(question.reproduce.resolve()),
                 )
+            except LibbenchError as error:
+                return _unjudged(str(error))
             except SideFailed as error:
                 who = "" if error.side is None else f"the {SIDES[error.side]} failed in {error.failure.stage}: "
                 return _unjudged(f"{who}{error.failure.message}")

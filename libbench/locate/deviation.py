@@ -31,6 +31,7 @@ def error_of(reference: Any, target: Any) -> float:
         return 0.0 if _alike(reference, target) else math.inf
     if reference.shape != target.shape:
         return math.inf
+    reference, target = reference.detach(), target.detach()
     if reference.layout != torch.strided or reference.is_quantized or reference.is_meta:
         verdict = compare(reference, target, Tolerance(dtype="any"), detail="verdict").verdict
         return 0.0 if verdict == "same" else math.inf

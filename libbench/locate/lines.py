@@ -15,6 +15,7 @@ import torch
 
 _TORCH = str(Path(torch.__file__).parent)
 _NN = str(Path(_TORCH, "nn"))
+_SEARCH = str(Path(__file__).parent)
 _HERE = str(Path(__file__).parent.parent)
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
@@ -25,8 +26,11 @@ def current_line() -> str:
     Where no line is, as of a module of torch that is called by itself, it is torch's own.
     """
     frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_SEARCH):
+        frame = frame.f_back
     found: list[tuple[str, int]] = []
-    while frame is not None:
+    # Further out than the search itself is who has asked for it.
+    while frame is not None and not frame.f_code.co_filename.startswith(_SEARCH):
         found.append((frame.f_code.co_filename, frame.f_lineno))
         if not _foreign(found[-1][0]):
             break

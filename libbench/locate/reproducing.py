@@ -182,8 +182,6 @@ def _written(value: Any, name: Any) -> str:
 
 
 def _write(folder: Path, what: str, names: str, body: str, held: _Tensors, jobs: tuple[Job, Job]) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise LibbenchError(f"{folder} is not an empty folder; nothing is written over")
     folder.mkdir(parents=True, exist_ok=True)
     save_file(held.held, folder / TENSORS)
     for side, job in zip(SIDES, jobs, strict=True):

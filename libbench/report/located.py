@@ -114,8 +114,9 @@ def _module_row(row: ModuleRow) -> list[Cell]:
     found = row.deviation
     tone: Tone = "plain" if row.own else "dim"
     cells = [
-        row.path or "(model)", str(row.call), "yes" if row.own else "no", figure(found.local), _ratio(found.ratio), figure(found.total),
-        _level(found.level), _pair(row.dtypes), _pair([_shape(shape) for shape in row.shapes]), _where(row.source),
+        row.path or "(model)", str(row.call), "yes" if row.own else "no", figure(found.local), _ratio(found.ratio),
+        figure(found.total), _level(found.level), _pair(row.dtypes), _pair([_shape(shape) for shape in row.shapes]),
+        _where(row.source),
     ]  # fmt: skip
     return [(cell, tone) for cell in cells]
 
@@ -147,10 +148,8 @@ def _operator_remarks(row: OpRow) -> Iterator[str]:
     if row.not_finite:
         yield "the first that gives NaN or infinity in the target alone"
     if row.additional:
-        after, before = (
-            f" {word} {text}" if text else "" for word, text in (("after", row.after), ("before", row.before))
-        )
-        yield f"the target alone has it,{after}{before}".rstrip(",")
+        near = (("after", row.after), ("before", row.before))
+        yield ", ".join(["the target alone has it", *(f"{word} {text}" for word, text in near if text)])
     if row.note:
         yield row.note
 
@@ -176,10 +175,8 @@ def _shortened(text: str) -> str:
 def _named(row: OpRow) -> str:
     place = f" in {row.module}" if row.module else ""
     line = _where(row.source)
-    near = f", {'before ' + row.before if row.before else 'after ' + row.after}" if row.additional else ""
-    return _shortened(
-        f"{row.operator}{place}" + (f" ({line})" if line else "") + (f", additional{near}" if near else "")
-    )
+    alone = ", which the target alone has" if row.additional else ""
+    return f"{row.operator}{place}{f' ({line})' if line else ''}{alone}"
 
 
 def _times(found: Deviation) -> str:
