@@ -171,7 +171,8 @@ class Located:
     """Where the outputs of two sides part.
 
     Attributes:
-        reference, target: what the sides are called: file and overrides, or a name.
+        reference: its file and overrides, or its name.
+        target: likewise.
         verdict: "same" where the outputs agree, so that there is nothing to locate; "unjudged" where it cannot be told.
         reason: why it cannot be judged, or what the verdict stands on; may be empty.
         batch: number of the first batch whose outputs differ; None where none does.
