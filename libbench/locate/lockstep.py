@@ -184,7 +184,7 @@ class Lockstep:
         if partner is not None:
             self._finish_reference(partner + 1)
         found.incoming = worst([self._total(link) for link in op.links])
-        clean = not any(_has_nan(self._target.get(link)) for link in op.links)
+        clean = partner is None and not any(_has_nan(self._target.get(link)) for link in op.links)
         own = self._target.values[position] = _without_leftovers(op.run(self._target.get), op)
         if partner is not None:
             reference = self._reference.values[partner]
@@ -279,12 +279,17 @@ class Lockstep:
             found.rounding = rounding_of(reference[first].dtype)
         found.total = worst([error_of(reference[i], own[i]) for i in read])
         self._totals[found.op] = found.total
-        found.not_finite = any(_not_finite(own[i]) and not _not_finite(reference[i]) for i in read)
+        if found.total == math.inf:
+            found.not_finite = any(_not_finite(own[i]) and not _not_finite(reference[i]) for i in read)
         if local is None or len(local) != len(own):
             return
         errors = {i: error_of(judged[i], local[i]) for i in read}
         found.local = worst(list(errors.values()))
-        found.inherited = worst([error_of(local[i], own[i]) for i in read]) if found.total or found.local else 0.0
+        if found.local == 0 and judged is reference:
+            # What it makes of the reference's inputs is what the reference has, so all of the error came in.
+            found.inherited = found.total
+        else:
+            found.inherited = worst([error_of(local[i], own[i]) for i in read])
         if found.local:
             at = max(errors, key=lambda i: errors[i])
             found.level = level_of(judged[at], local[at])

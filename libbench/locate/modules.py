@@ -67,7 +67,8 @@ class ByModule:
             places[path] = max(places.get(path, 0.0), error)
         common = usual(list(places.values()), self._rounding)
         rows = [self._placed(key, common) for key in self._rows]
-        rows.sort(key=lambda row: (-(row.deviation.ratio or 0.0), not row.own))
+        # Modules that hold a culprit stand below it, however close their errors are.
+        rows.sort(key=lambda row: (not row.own, -(row.deviation.ratio or 0.0)) if row.deviation.local else (True, 0.0))
         largest = max((row for row in rows if row.own), key=lambda row: row.deviation.local or 0.0, default=None)
         verdict = verdict_of(largest.deviation.local or 0.0 if largest else 0.0, common, self._rounding)
         return ModulesReport(

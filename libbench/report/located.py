@@ -30,7 +30,7 @@ def located_headline(found: Located) -> str:
     operator = found.operators.culprit if found.operators else None
     module = found.modules.culprit if found.modules else None
     if found.verdict == "same":
-        return "NOTHING TO LOCATE: the outputs agree"
+        return f"NOTHING TO LOCATE: {found.reason}"
     if found.verdict == "unjudged":
         return f"CANNOT BE JUDGED: {cut(found.reason, LONGEST)}"
     if operator is not None:
@@ -66,7 +66,7 @@ def render_located(found: Located, *, verbose: bool = False, colour: bool = Fals
         page.entry("weights", "parameters and buffers differ by more than rounding")
         _sentences(page, found.weights, verbose)
         page.gap()
-    for number, note in enumerate([*found.notes, *([found.reason] if found.reason else [])]):
+    for number, note in enumerate(found.notes):
         page.entry("" if number else "notes", note, "warn")
     page.gap()
     page.item(" · ".join(_costs(found)), "dim", indent=0)
