@@ -1,6 +1,6 @@
 """How many planted faults are found where they are, and what locating costs beside one forward.
 
-In each of four networks, each of seven faults is planted at 20 random places (with `PLACES=5` in the environment: at 5),
+In each of four networks, each of seven faults is planted at 20 random places (with `PLACES=5` in the environment at 5)
 and has to be found at its operator; a network in bfloat16 throughout has to have no single culprit.
 """
 
@@ -51,9 +51,8 @@ def _found(name: str) -> list[Row]:
     low.bfloat16()
     cast = tuple(each.bfloat16() if each.is_floating_point() else each for each in inputs)
     verdict = ByOperator((_runnable(model, inputs), _runnable(low, cast)), how="record").report().verdict
-    rows = [
-        Row(f"{name}, all in bfloat16", verdict, "no single culprit", float(verdict != "no single culprit"), 0.0, "")
-    ]
+    wrong = float(verdict != "no single culprit")
+    rows = [Row(f"{name}, all in bfloat16", verdict, "no single culprit", wrong, 0.0, " wrong")]
     for fault in FAULTS:
         missed = 0
         for place in range(PLACES):
