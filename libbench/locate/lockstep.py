@@ -4,94 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from libbench.locate.deviation import error_of, level_of, rounding_of, worst
-from libbench.locate.graph import Given, Graph, Held, Link, Made, Op
+from libbench.locate.found import Found, Kept
+from libbench.locate.graph import Given, Graph, Held, Link, Made, Op, links
+from libbench.locate.values import Run, dtype_of, has_nan, in_dtype_of, narrower, not_finite, without_leftovers
 from libbench.tree import own_copy
-
-_UNSET = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")
-"""Operators that give memory as it is."""
-
-
-@dataclass
-class Found:
-    """What is found of one operator of the target.
-
-    Attributes:
-        op: its position in the target's graph.
-        partner: that of its counterpart in the reference's; None where it has none.
-        local: the error when it is fed what the reference feeds; None where that could not be told.
-        inherited: how far apart its outputs on its own and on the reference's inputs lie.
-        total: the error of its outputs in the target's own run, which is the global one.
-        incoming: the largest global error among its inputs.
-        level: t* of the local error; None where there is none.
-        dtypes, shapes: of its first output on both sides.
-        rounding: the largest relative error of one rounding to the reference's dtype.
-        not_finite: whether the target's own run has NaN or an infinity here, and the reference's has not.
-        before: the counterpart that an operator without one feeds, by its position in the target's graph.
-        note: what else is to be said of it.
-    """
-
-    op: int
-    partner: int | None = None
-    local: float | None = None
-    inherited: float | None = None
-    total: float | None = None
-    incoming: float = 0.0
-    level: float | None = None
-    dtypes: tuple[str, str] = ("", "")
-    shape: tuple[int, ...] | None = None
-    rounding: float = 0.0
-    not_finite: bool = False
-    before: int | None = None
-    note: str = ""
-
-
-@dataclass
-class Kept:
-    """What one operator of the target was judged by.
-
-    Attributes:
-        fed: its inputs.
-        judged: the inputs of its counterpart.
-        wanted: what the reference has in the place of what an operator without a counterpart gives.
-        leaf: which of its outputs that is.
-    """
-
-    fed: dict[Link, Any]
-    judged: dict[Link, Any] = field(default_factory=dict)
-    wanted: Any = None
-    leaf: int = 0
-
-
-@dataclass
-class _Run:
-    """The values of one side's operators while something needs them."""
-
-    graph: Graph
-    given: Sequence[torch.Tensor]
-    held: Mapping[str, torch.Tensor]
-    left: list[int]
-    values: dict[int, list[Any]] = field(default_factory=dict)
-
-    def get(self, link: Link) -> Any:
-        if isinstance(link, Made):
-            return self.values[link.op][link.leaf]
-        return self.given[link.position] if isinstance(link, Given) else self.held[link.name]
-
-    def release(self, links: Sequence[Link]) -> None:
-        for link in links:
-            if isinstance(link, Made):
-                self.drop(link.op)
-
-    def drop(self, op: int) -> None:
-        self.left[op] -= 1
-        if self.left[op] <= 0:
-            self.values.pop(op, None)
 
 
 class Lockstep:
@@ -125,27 +46,17 @@ class Lockstep:
         self._pairs = pairs
         self._back = {r: t for t, r in pairs.items()}
         self._graphs = sides
-        reference, target = sides
-        runs = []
-        for graph, inputs in zip(sides, given, strict=True):
-            runs.append(_Run(graph, [each.clone() for each in inputs], _own(graph), list(graph.uses)))
-        self._reference, self._target = runs
+        self._reference, self._target = (Run.of(graph, inputs) for graph, inputs in zip(sides, given, strict=True))
         self._entered = [error_of(one, two) for one, two in zip(*given, strict=True)]
-        # Every operator is needed once by itself, and a reference's by what is compared with it.
-        self._reference.left = [uses + 1 for uses in reference.uses]
-        self._target.left = [uses + 1 for uses in target.uses]
         self._local: dict[int, list[Any]] = {}
-        self._local_left = list(target.uses)
+        self._local_left = list(sides[1].uses)
         self._done = 0
         self._needs = self._needed()
         for needs in self._needs:
-            for link in needs:
-                if isinstance(link, Made):
-                    self._reference.left[link.op] += 1
+            self._reference.keep(needs)
         self._totals: dict[int, float] = {}
         self.found: dict[int, Found] = {}
-        self._read: dict[Made, None] = {link: None for op in target.ops for link in op.links if isinstance(link, Made)}
-        self._read |= {link: None for link in target.outputs if isinstance(link, Made)}
+        self._read = {*links(sides[1].outputs), *(link for op in sides[1].ops for link in op.links)}
 
     def run(self) -> list[Found]:
         """Do it; give what is found, in the order of the target's operators."""
@@ -179,16 +90,16 @@ class Lockstep:
         ready = max((link.op + 1 for link in taken if isinstance(link, Made)), default=0)
         self._finish_reference(max(ready, partner or 0))
         found = self.found[position] = Found(position, partner)
-        local, fed = self._locally(position, op, found)
+        local, fed = self._locally(op, found)
         judged = self._judged(op, partner, fed) if partner is not None and local is not None else None
         if partner is not None:
             self._finish_reference(partner + 1)
         found.incoming = worst([self._total(link) for link in op.links])
-        clean = partner is None and not any(_has_nan(self._target.get(link)) for link in op.links)
-        own = self._target.values[position] = _without_leftovers(op.run(self._target.get), op)
+        clean = partner is None and not any(has_nan(self._target.get(link)) for link in op.links)
+        own = self._target.do(position)
         if partner is not None:
             reference = self._reference.values[partner]
-            self._compare(found, op, (reference, judged or reference), local, own)
+            self._compare(found, (reference, judged or reference), local, own)
             self._edges(position, op, self._graphs[0].ops[partner])
         else:
             self._alone(found, own, clean)
@@ -199,26 +110,25 @@ class Lockstep:
     def _finish_reference(self, end: int) -> None:
         """Run the reference's operators up to one."""
         while self._done < end:
-            op = self._graphs[0].ops[self._done]
-            self._reference.values[self._done] = _without_leftovers(op.run(self._reference.get), op)
-            self._reference.release(op.links)
+            self._reference.do(self._done)
+            self._reference.release(self._graphs[0].ops[self._done].links)
             self._reference.drop(self._done)
             self._done += 1
 
-    def _locally(self, position: int, op: Op, found: Found) -> tuple[list[Any] | None, dict[Link, Any]]:
+    def _locally(self, op: Op, found: Found) -> tuple[list[Any] | None, dict[Link, Any]]:
         """Run an operator of the target on the reference's values; give what comes out, and what it was fed."""
         instead = self._charged(op, None if found.partner is None else self._graphs[0].ops[found.partner])
         fed = {link: self._fed(link, instead.get(link)) for link in op.links}
         # What the target alone has made of the reference's values is its own to change, through views of it, too.
         changed = {link for link in op.changed if not (isinstance(link, Made) and link.op in self._local)}
-        if position == self._keep:
+        if found.op == self._keep:
             self.kept = Kept(own_copy(fed))
         try:
             outputs = op.run(lambda link: fed[link].clone() if link in changed else fed[link])
         except Exception as error:
             found.note = f"cannot run on the reference's values: {type(error).__name__}: {error}".split("\n")[0]
             return None, fed
-        return _without_leftovers(outputs, op), fed
+        return without_leftovers(outputs, op), fed
 
     def _charged(self, op: Op, partner: Op | None) -> dict[Link, Link]:
         """Give the inputs without a counterpart, each with what the reference has there.
@@ -236,7 +146,7 @@ class Lockstep:
         partner = instead or self._partner(link)
         if partner is not None:
             value = self._reference.get(partner)
-            return _in_dtype_of(value, own)
+            return in_dtype_of(value, own)
         if isinstance(link, Made) and link.op in self._local:
             return self._local[link.op][link.leaf]
         return own
@@ -253,7 +163,7 @@ class Lockstep:
         instead = self._charged(op, other)
         for link, wanted in zip(op.links, other.links, strict=True):
             value, exact = fed[link], self._reference.get(wanted)
-            if wanted in (self._partner(link), instead.get(link)) and _narrower(value, exact):
+            if wanted in (self._partner(link), instead.get(link)) and narrower(value, exact):
                 rounded[wanted] = value.to(exact.dtype)
         if not rounded:
             return None
@@ -265,22 +175,23 @@ class Lockstep:
             value = rounded[link] if link in rounded else self._reference.get(link)
             return value.clone() if link in changed else value
 
-        return _without_leftovers(other.run(value_of), other)
+        return without_leftovers(other.run(value_of), other)
 
     def _compare(
-        self, found: Found, op: Op, wanted: tuple[list[Any], list[Any]], local: list[Any] | None, own: list[Any]
+        self, found: Found, wanted: tuple[list[Any], list[Any]], local: list[Any] | None, own: list[Any]
     ) -> None:
+        """Note how far apart both sides are, in the outputs that something reads."""
         reference, judged = wanted
         read = [leaf for leaf in range(len(own)) if Made(found.op, leaf) in self._read and leaf < len(reference)]
         first = next((i for i in read if isinstance(own[i], torch.Tensor)), None)
         if first is not None and isinstance(reference[first], torch.Tensor):
-            found.dtypes = _dtype(reference[first]), _dtype(own[first])
+            found.dtypes = dtype_of(reference[first]), dtype_of(own[first])
             found.shape = tuple(own[first].shape)
             found.rounding = rounding_of(reference[first].dtype)
         found.total = worst([error_of(reference[i], own[i]) for i in read])
         self._totals[found.op] = found.total
         if found.total == math.inf:
-            found.not_finite = any(_not_finite(own[i]) and not _not_finite(reference[i]) for i in read)
+            found.not_finite = any(not_finite(own[i]) and not not_finite(reference[i]) for i in read)
         if local is None or len(local) != len(own):
             return
         errors = {i: error_of(judged[i], local[i]) for i in read}
@@ -298,9 +209,9 @@ class Lockstep:
         """Note of an operator without a counterpart what can be told by itself."""
         first = next((each for each in own if isinstance(each, torch.Tensor)), None)
         if first is not None:
-            found.dtypes, found.shape = ("", _dtype(first)), tuple(first.shape)
+            found.dtypes, found.shape = ("", dtype_of(first)), tuple(first.shape)
         # An infinity may be meant, as that of a mask; a NaN out of none is not.
-        found.not_finite = clean and any(map(_has_nan, own))
+        found.not_finite = clean and any(map(has_nan, own))
         if found.not_finite:
             found.local = math.inf
         if found.op == self._keep and self.kept is not None and first is not None:
@@ -323,7 +234,7 @@ class Lockstep:
         if found.local is not None:
             return
         reference = self._reference.get(wanted)
-        found.dtypes = _dtype(reference), found.dtypes[1]
+        found.dtypes = dtype_of(reference), found.dtypes[1]
         if link.op == self._keep and self.kept is not None:
             self.kept.wanted, self.kept.leaf = own_copy(reference), link.leaf
         found.rounding = rounding_of(reference.dtype if isinstance(reference, torch.Tensor) else None)
@@ -359,47 +270,3 @@ class Lockstep:
         if isinstance(link, Given):
             return self._entered[link.position]
         return self._totals.get(link.op, 0.0) if isinstance(link, Made) else 0.0
-
-
-def _own(graph: Graph) -> dict[str, torch.Tensor]:
-    """Give what a model holds, with copies of what a call may change."""
-    changed = any(op.changed for op in graph.ops)
-    return {name: tensor.detach().clone() if changed else tensor.detach() for name, tensor in graph.held.items()}
-
-
-def _without_leftovers(outputs: list[Any], op: Op) -> list[Any]:
-    """Put zeros where an operator gives memory as it is, which nobody can compare."""
-    if op.name.rpartition(".")[2] in _UNSET:
-        for each in outputs:
-            each.zero_()
-    return outputs
-
-
-def _in_dtype_of(value: Any, own: Any) -> Any:
-    if not isinstance(value, torch.Tensor) or not isinstance(own, torch.Tensor) or value.dtype == own.dtype:
-        return value
-    return value.to(own.dtype) if value.is_floating_point() and own.is_floating_point() else value
-
-
-def _narrower(value: Any, exact: Any) -> bool:
-    if not isinstance(value, torch.Tensor) or not isinstance(exact, torch.Tensor) or value.shape != exact.shape:
-        return False
-    both = value.is_floating_point() and exact.is_floating_point()
-    return both and torch.finfo(value.dtype).eps > torch.finfo(exact.dtype).eps
-
-
-def _not_finite(value: Any) -> bool:
-    if isinstance(value, torch.Tensor):
-        inexact = value.is_floating_point() or value.is_complex()
-        return inexact and not bool(value.isfinite().all())
-    return isinstance(value, float) and not math.isfinite(value)
-
-
-def _has_nan(value: Any) -> bool:
-    if isinstance(value, torch.Tensor):
-        return (value.is_floating_point() or value.is_complex()) and bool(value.isnan().any())
-    return isinstance(value, float) and math.isnan(value)
-
-
-def _dtype(value: Any) -> str:
-    return str(value.dtype).removeprefix("torch.") if isinstance(value, torch.Tensor) else type(value).__name__

@@ -16,6 +16,7 @@ from libbench.locate.capture import Runnable
 from libbench.locate.deviation import errors_of, level_of, ratio_of, rounding_of, usual, verdict_of, worst
 from libbench.locate.lines import place_of
 from libbench.locate.spilling import Spill
+from libbench.locate.values import dtype_of, not_finite
 from libbench.locate.watching import Call, paths_of, watched
 from libbench.located import Deviation, ModuleRow, ModulesReport
 from libbench.state import Kept
@@ -106,7 +107,7 @@ class ByModule:
             return
         reference = snapshot(call.outputs, copy=False).leaves
         total = worst(list(errors_of(reference, own.leaves).values()))
-        lost = any(map(_not_finite, own.leaves.values())) and not any(map(_not_finite, reference.values()))
+        lost = any(map(not_finite, own.leaves.values())) and not any(map(not_finite, reference.values()))
         local, level, note, changed = self._locally(call, module, reference)
         self._errors[call.key] = local or 0.0
         if call.above is not None:
@@ -236,13 +237,9 @@ def _equal(one: torch.Tensor, two: torch.Tensor) -> bool:
     return same and (torch.equal(one, two) or fingerprint(one) == fingerprint(two))
 
 
-def _not_finite(tensor: torch.Tensor) -> bool:
-    return (tensor.is_floating_point() or tensor.is_complex()) and not bool(tensor.isfinite().all())
-
-
 def _shape(tensor: torch.Tensor | None) -> tuple[int, ...] | None:
     return None if tensor is None else tuple(tensor.shape)
 
 
 def _dtype(tensor: torch.Tensor | None) -> str:
-    return "" if tensor is None else str(tensor.dtype).removeprefix("torch.")
+    return "" if tensor is None else dtype_of(tensor)

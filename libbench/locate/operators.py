@@ -10,8 +10,9 @@ from libbench.errors import LibbenchError
 from libbench.locate.aligning import align
 from libbench.locate.capture import How, Runnable, capture
 from libbench.locate.deviation import ratio_of, usual, verdict_of
+from libbench.locate.found import Found
 from libbench.locate.graph import Link, Made, Op
-from libbench.locate.lockstep import Found, Lockstep
+from libbench.locate.lockstep import Lockstep
 from libbench.locate.recording import given_of
 from libbench.located import Deviation, OpRow, OpsReport
 
