@@ -114,6 +114,7 @@ class OpsReport:
         rows: the worst first, as many as are kept.
         culprit: the one that stands out; None where none does.
         structure: what differs in the graphs themselves, one sentence each.
+        errors: local and global error of every operator of the target, in the order in which they run.
     """
 
     verdict: LocatedVerdict
@@ -126,6 +127,7 @@ class OpsReport:
     rows: tuple[OpRow, ...] = ()
     culprit: OpRow | None = None
     structure: tuple[str, ...] = ()
+    errors: tuple[tuple[float | None, float | None], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from libbench.locate.capture import Runnable
 from libbench.locate.inside import inside
 from libbench.locate.modules import ByModule
 from libbench.locate.reproducing import write_module
+from libbench.report.charts.located import located_charts
 from libbench.report.json import located_from_json, located_to_json
 from libbench.report.located import located_headline, render_located
 from libbench.tree import own_copy
@@ -350,6 +351,29 @@ def test_diff_locates_what_differs_when_it_is_asked(libbench, sides, tmp_path):
     assert out.startswith("DIFFERENT OUTPUTS")
     assert "\nLOCATED: aten.layer_norm in second.norm" in out
     assert json.loads(json_file.read_text())["comparison"]["located"]["verdict"] == "located"
+
+
+def test_the_errors_along_the_graph_are_drawn(job):
+    found = found_of(job(), job("model.first.eps=0.1"), Question(how="record", whole=True))
+    (chart,) = located_charts(found)
+
+    assert len(found.operators.errors) == found.operators.operators[1]
+    at = found.operators.culprit.position
+    crosses = [mark for mark in chart.marks if getattr(mark, "cross", False)]
+    assert [(mark.xs, mark.ys) for mark in crosses] == [((at,), (found.operators.errors[at][0],))]
+    assert chart.y.log
+    assert list(located_charts(found_of(job(), job()))) == []
+
+
+def test_plots_of_what_is_located_are_files(libbench, sides, tmp_path):
+    pytest.importorskip("matplotlib")
+    asked = ("--graph", "record", "--plots", tmp_path / "plots", "--set", "runner.threads=1")
+
+    code, _, err = libbench("locate", "--ref", sides / "one.py", "--tgt", sides / "two.py", *asked)
+
+    assert code == 1
+    assert "2 plots" in err
+    assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["located.png", "located.svg"]
 
 
 def test_what_cannot_be_asked_is_said_in_one_line(libbench, sides, tmp_path):

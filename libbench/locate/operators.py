@@ -75,6 +75,7 @@ class ByOperator:
             rows=tuple(rows),
             culprit=rows[0] if verdict == "located" else None,
             structure=tuple(self._structure()),
+            errors=tuple((each.local, each.total) for each in self._found),
         )
 
     def _settle(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from libbench.config.places import short
 from libbench.located import Cost, Deviation, Located, ModuleRow, ModulesReport, OpRow, OpsReport
 from libbench.report.headline import LONGEST
-from libbench.report.page import Cell, Column, Page
+from libbench.report.page import Cell, Column, Page, TextPage
 from libbench.report.words import Tone, cut, figure, one_line, plural, seconds
 
 MOST_ROWS = 8
@@ -47,7 +47,13 @@ def render_located(found: Located, *, verbose: bool = False, colour: bool = Fals
         verbose: shows all rows that are kept, and all sentences.
         colour, width: as for `libbench.report.text.render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
+    write_located(page, found, verbose)
+    return page.text()
+
+
+def write_located(page: Page, found: Located, verbose: bool) -> None:
+    """Write all of it."""
     tones: dict[str, Tone] = {"same": "good", "located": "bad"}
     page.pieces([(located_headline(found), tones.get(found.verdict, "warn"))])
     page.gap()
@@ -70,7 +76,6 @@ def render_located(found: Located, *, verbose: bool = False, colour: bool = Fals
         page.entry("" if number else "notes", note, "warn")
     page.gap()
     page.item(" · ".join(_costs(found)), "dim", indent=0)
-    return page.text()
 
 
 def short_side(name: str) -> str:
@@ -164,7 +169,7 @@ def _sentences(page: Page, texts: Sequence[str], verbose: bool) -> None:
     for text in shown:
         page.item(_shortened(text))
     if len(texts) > len(shown):
-        page.item(f"and {len(texts) - len(shown):,} more (--verbose)", "dim")
+        page.more(f"and {len(texts) - len(shown):,} more (--verbose)")
 
 
 def _shortened(text: str) -> str:
