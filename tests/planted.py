@@ -171,12 +171,13 @@ class Site:
 
 @dataclass(frozen=True)
 class Planted:
-    """Where a fault is: the module, and the line and operator where it is one of these."""
+    """Where a fault is: the module, the line and operator where it is one of these, and who shares a faulty tensor."""
 
     fault: str
     module: str
     name: str = ""
     line: str = ""
+    shared: tuple[str, ...] = ()
 
 
 _COMPUTES = {
@@ -363,7 +364,9 @@ def _stale(model, rng):
     path, module, name = rng.choice(found)
     with torch.no_grad():
         getattr(module, name).mul_(0.9).add_(0.01)
-    return Planted("stale", path)
+    held = getattr(module, name)
+    shared = tuple(path for path, m in modules if any(each is held for each in m.parameters(recurse=False)))
+    return Planted("stale", path, shared=shared)
 
 
 _TENSORS = {"epsilon": _epsilon, "transposed": _transposed, "stale": _stale}
@@ -374,7 +377,7 @@ def found_right(planted: Planted, culprit: Any) -> bool:
     if culprit is None:
         return False
     if not planted.name:
-        return culprit.module == planted.module
+        return culprit.module in (planted.module, *planted.shared)
     said = [f"{culprit.operator} in {culprit.module} at {culprit.source}"]
     said += [culprit.after, culprit.before] if culprit.additional else []
     parts = [text.partition(" in ") for text in said if text]
