@@ -254,14 +254,26 @@ compiler = L(Spoils)()
 
 def test_steps_of_a_training_are_refused(job):
     lines = """
-from libbench.workloads.training import Training
-optimizer = L(torch.optim.SGD).partial(lr=0.1)
-workload = L(Training)(loss=lambda outputs, batch: outputs[0].sum(), optimizer=optimizer, steps=2)
+class Steps(Inference):
+    steps = 2
+    def restart(self):
+        pass
+    def loss(self):
+        pass
+workload = L(Steps)()
 """
     found = found_of(job(lines=lines), job("model.first.eps=0.1", lines=lines))
 
     assert found.verdict == "unjudged"
-    assert "not steps that change it: the reference has a Training" in found.reason
+    assert "not steps that change it: the reference has a Steps" in found.reason
+
+
+@pytest.mark.parametrize(("override", "what"), [("data.batch_size=5", "samples"), ("data.seed=3", "inputs")])
+def test_sides_with_other_data_cannot_be_judged(job, override, what):
+    found = found_of(job(), job(override, "model.first.eps=0.1"))
+
+    assert found.exit_code == 2
+    assert f"batch 0 of the target has other {what} than the reference's" in found.reason
 
 
 def test_a_model_that_changes_its_input_in_place_is_looked_at_as_ever(job):

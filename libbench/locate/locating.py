@@ -27,7 +27,7 @@ from libbench.methods import method_of
 from libbench.settings import Tolerance
 from libbench.side import Side
 from libbench.state import Kept
-from libbench.tree import own_copy
+from libbench.tree import fingerprint, own_copy
 
 KEPT = 2 * 2**30
 """Bytes of the target's outputs that the search by module keeps in memory; what is beyond goes to disk."""
@@ -116,11 +116,7 @@ class Search:
         judged = False
         for batches in zip(*(side.data() for side in self._sides), strict=False):
             reference, target = batches
-            if reference.indices != target.indices:
-                raise LibbenchError(
-                    f"batch {reference.number} has other samples in the reference than in the target; "
-                    "give both the same data.batch_size and order"
-                )
+            _check_alike(reference, target)
             outputs = []
             for side, batch in zip(self._sides, batches, strict=True):
                 with side.during("evaluate"):
@@ -207,6 +203,17 @@ def _check(sides: Sequence[Side]) -> None:
         if isinstance(side.parts.workload, Stepping):
             kind = type(side.parts.workload).__qualname__
             raise LibbenchError(f"calls of a model are located, not steps that change it: the {name} has a {kind}")
+
+
+def _check_alike(reference: Batch, target: Batch) -> None:
+    """Check that a batch is the same on both sides."""
+    what = f"batch {reference.number} of the target has other"
+    if reference.indices != target.indices:
+        raise LibbenchError(f"{what} samples than the reference's; give both the same data.batch_size and order")
+    if fingerprint(reference.inputs) != fingerprint(target.inputs):
+        raise LibbenchError(
+            f"{what} inputs than the reference's, so its outputs may well differ; give both the same data"
+        )
 
 
 @contextmanager
