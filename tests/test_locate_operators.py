@@ -181,6 +181,37 @@ def test_a_constant_of_another_value_does_not_hide_behind_an_operator_that_is_ad
     assert [row.deviation.local for row in found.rows if not row.additional] == [0.0] * 3
 
 
+class Attention(nn.Module):
+    def __init__(self, fused, scale=1.0):
+        super().__init__()
+        self.into, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
+        self.fused, self.scale = fused, scale
+
+    def forward(self, x):
+        q, k, v = (each.view(2, 5, 4, 4).transpose(1, 2) for each in self.into(x).chunk(3, -1))
+        if self.fused:
+            mixed = nn.functional.scaled_dot_product_attention(q, k, v * self.scale)
+        else:
+            mixed = torch.softmax(q @ k.transpose(-1, -2) / 2, -1) @ v
+        return x + self.out(mixed.transpose(1, 2).reshape(2, 5, 16))
+
+
+@pytest.mark.parametrize(("scale", "verdict"), [(1.0, {"same", "no single culprit"}), (1.01, {"located"})])
+def test_one_operator_in_place_of_several_is_judged_by_what_they_give(scale, verdict):
+    torch.manual_seed(0)
+    model = nn.Sequential(*(Attention(False) for _ in range(3)))
+    target = nn.Sequential(*(Attention(True, scale if i == 1 else 1.0) for i in range(3)))
+    target.load_state_dict(model.state_dict())
+
+    found = report(model, target, torch.randn(2, 5, 16))
+
+    assert found.verdict in verdict
+    assert found.rows[0].deviation.local == pytest.approx(scale - 1, abs=1e-6)
+    assert any("the target alone has aten.scaled_dot_product_attention in 1" in text for text in found.structure)
+    if found.culprit is not None:
+        assert (found.culprit.module, found.culprit.operator) == ("1", "aten.scaled_dot_product_attention")
+
+
 def test_errors_that_came_in_are_told_from_those_that_are_made():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 6))
