@@ -78,6 +78,8 @@ class CompileFacts:
         recompiles: how often code was compiled again, for inputs or a state that its first graph does not serve.
         fallbacks: operators that were not compiled.
         artefact_bytes: size of what was compiled.
+        calls: how often compiled code ran so far; of a call with several graphs, each counts.
+        notes: what else a reader should know of it, as the precision that it computes in.
     """
 
     graphs: int | None = None
@@ -85,6 +87,8 @@ class CompileFacts:
     recompiles: int | None = None
     fallbacks: tuple[str, ...] = ()
     artefact_bytes: int | None = None
+    calls: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
