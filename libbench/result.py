@@ -222,6 +222,12 @@ class Result:
         """The metrics by name; None when there is no evaluator, or when it was not reached."""
         return self.evaluation.metrics if self.evaluation else None
 
+    @property
+    def facts(self) -> CompileFacts | None:
+        """What its compiler did, after all batches where it came so far; None for one that changes nothing."""
+        evaluated = self.evaluation.facts if self.evaluation else None
+        return evaluated or (self.preparation.facts if self.preparation else None)
+
 
 @dataclass(frozen=True)
 class Check:

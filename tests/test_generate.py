@@ -12,7 +12,7 @@ from libbench.data import RandomInputs
 from libbench.diff import Plan, diff, run
 from libbench.interfaces import Batch
 from libbench.job import Job
-from libbench.report.headline import not_compiled
+from libbench.comparability import not_compiled
 from libbench.report.json import from_json, to_json
 from libbench.report.text import headline, render, render_result
 from libbench.runners.local import Local
@@ -162,7 +162,7 @@ def test_a_compiler_that_compiles_nothing_of_a_loop_is_told_so():
     comparison = diff(counting(), Job.of(uncompiled), NO_SPEED)
 
     assert comparison.exit_code == 0
-    assert not_compiled(comparison.target)
+    assert not_compiled(comparison, 1)
     assert "NOT COMPILED" in render(comparison)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.fx.immutable_collections import immutable_dict, immutable_list
 
 from libbench.errors import UnsupportedError
 from libbench.flat import Flat, arguments_of, skeleton_of
@@ -50,7 +51,7 @@ class Fx:
             tracer.traced_func_name = method
             graph = tracer.trace(model, concrete_args=fixed)
             module = torch.fx.GraphModule(tracer.root, graph)
-        run = torch.fx.Interpreter(module).run if self.interpret else module
+        run = _interpreter(module) if self.interpret else module
         # Both take what is fixed by position only.
         counted = Counted(_by_position(run, signature) if fixed or self.interpret else run)
         version = f"torch.fx {'Interpreter' if self.interpret else 'GraphModule'}, torch {torch.__version__}"
@@ -74,3 +75,17 @@ def _by_position(run: Callable[..., Any], signature: inspect.Signature) -> Calla
         return run(*bound.arguments.values())
 
     return call
+
+
+def _interpreter(module: torch.fx.GraphModule) -> Callable[..., Any]:
+    interpreter = torch.fx.Interpreter(module)
+    return lambda *args: _plain(interpreter.run(*args))
+
+
+def _plain(tree: Any) -> Any:
+    """Give what an interpreter gives without the read-only containers of its graph."""
+    if isinstance(tree, immutable_dict):
+        return {key: _plain(value) for key, value in tree.items()}
+    if isinstance(tree, immutable_list):
+        return [_plain(value) for value in tree]
+    return tuple(_plain(value) for value in tree) if type(tree) is tuple else tree
