@@ -167,23 +167,23 @@ def facts_text(facts: CompileFacts, ran: float | None = None) -> str:
     Args:
         ran: how often compiled code ran in a timed call, at least; None where that is not known.
     """
-    if facts.graphs == 0:
-        text = "NOT COMPILED, no graph was made"
-    elif ran == 0 or facts.calls == 0:
-        text = f"NOT COMPILED, {plural(facts.graphs or 0, 'graph')} made, but {_ran(facts, ran)}"
-    elif facts.graphs is None:
-        text = "the compiler does not tell what it compiled"
-    else:
-        text = f"yes, {plural(facts.graphs, 'graph')}"
-    text += f", {plural(facts.breaks, 'break')}" if facts.breaks is not None and facts.graphs != 0 else ""
-    text += f", compiled again {plural(facts.recompiles, 'time')}" if facts.recompiles else ""
-    text += f", {nbytes(facts.artefact_bytes)}" if facts.artefact_bytes is not None else ""
-    if facts.graphs != 0 and facts.calls != 0 and ran != 0:
-        text += f"; {_ran(facts, ran)}"
-    text += "".join(f"; {note}" for note in facts.notes)
+    said = list(facts.notes) or ["the compiler does not tell what it compiled"]
+    if facts.graphs is not None:
+        said = [_made(facts), *([_ran(facts, ran)] if facts.graphs else []), *facts.notes]
     if facts.fallbacks:
-        text += f"; {plural(len(facts.fallbacks), 'operator')} not compiled: {listed(facts.fallbacks)}"
-    return text
+        said.append(f"{plural(len(facts.fallbacks), 'operator')} not compiled: {listed(facts.fallbacks)}")
+    verdict = "NOT COMPILED, " if 0 in (facts.graphs, facts.calls, ran) else "" if facts.graphs is None else "yes, "
+    return verdict + "; ".join(said)
+
+
+def _made(facts: CompileFacts) -> str:
+    """Say how many graphs were made, and how large they are."""
+    if not facts.graphs:
+        return "no graph was made"
+    text = plural(facts.graphs, "graph")
+    text += f", {plural(facts.breaks, 'break')}" if facts.breaks is not None else ""
+    text += f", compiled again {plural(facts.recompiles, 'time')}" if facts.recompiles else ""
+    return text + (f", {nbytes(facts.artefact_bytes)}" if facts.artefact_bytes is not None else "")
 
 
 def _ran(facts: CompileFacts, ran: float | None) -> str:
