@@ -25,7 +25,7 @@ def skeleton_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Skeleto
     """
     leaves = [*args, *kwargs.values()]
     # All calls of most models, and so done quickly: this is a part of every timed call.
-    if all([type(leaf) is torch.Tensor for leaf in leaves]) and len({id(leaf) for leaf in leaves}) == len(leaves):
+    if {type(leaf) for leaf in leaves} == {torch.Tensor} and len({id(leaf) for leaf in leaves}) == len(leaves):
         return (len(args), *kwargs, *[leaf.dtype for leaf in leaves]), leaves
     found: list[torch.Tensor] = []
 
@@ -169,9 +169,7 @@ class Flat(torch.nn.Module):
         return tensor.to(dtype) if dtype in self._carry else tensor
 
     @staticmethod
-    def _output(
-        place: tuple[str, int], leaves: Sequence[torch.Tensor], values: Sequence[torch.Tensor]
-    ) -> torch.Tensor:
+    def _output(place: tuple[str, int], leaves: Sequence[torch.Tensor], values: Sequence[torch.Tensor]) -> torch.Tensor:
         kind, position = place
         return leaves[position] if kind == "input" else values[position]
 

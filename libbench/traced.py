@@ -176,7 +176,7 @@ def _name(size: torch.SymInt) -> str | None:
 
 
 def _serves(sizes: Sizes, leaves: Sequence[torch.Tensor]) -> bool:
-    """Tell whether a graph takes these; one made for any size is not trusted with 0 and 1, which tracers special-case."""
+    """Tell whether a graph takes these; where sizes vary, it is not trusted with 0 and 1, which tracers treat apart."""
     bound: dict[str, int] = {}
     for wanted, leaf in zip(sizes, leaves, strict=True):
         for want, size in zip(wanted, leaf.shape, strict=True):

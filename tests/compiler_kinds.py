@@ -115,6 +115,31 @@ class Numbers(Small):
         return self.linear(x), x.shape[0], True
 
 
+class Everything(Small):
+    """What is hard for a compiler, at once, for those that take seconds for each graph."""
+
+    def forward(self, ids, mask, pair, scale, *, factor, unused, target, kind="plus"):
+        x = pair.left + pair.right["more"][0]
+        target += 1
+        found = self.linear(x) * scale * factor
+        chosen = torch.where(mask, ids, -1)
+        others = {"given": pair.left, "buffer": self.offset, "none": None, "sum": ids.sum(), "empty": x[:0]}
+        return Scores(found, (x, [chosen, found]), kind), Pair(target, others)
+
+
+def everything(factor):
+    return {
+        "ids": torch.arange(4),
+        "mask": torch.tensor([True, False] * 2),
+        "pair": Pair(rows(2), {"more": [rows(2) + factor]}),
+        "scale": 2.5,
+        "factor": torch.tensor(factor),
+        "unused": torch.ones(7),
+        "target": torch.ones(2) * factor,
+        "kind": "minus",
+    }
+
+
 def double(x):
     return x * 2
 
@@ -128,11 +153,15 @@ def _cast(dtype):
 
 
 KINDS = {
+    "everything": lambda: (Everything(), [everything(2.0), everything(3.0)]),
     "plain": lambda: (Plain(), [rows(3), rows(3) + 1]),
     "function": lambda: (double, [rows(3)]),
     "keywords": lambda: (Keywords(), [{"input_ids": rows(2), "mask": torch.ones(2)}]),
     "nested": lambda: (Nested(), [(Pair(rows(2), rows(2) * 3), {"more": [rows(2) + 1]})]),
-    "options": lambda: (Options(), [{"x": rows(2), "scale": 2.5, "negate": flag, "kind": "minus"} for flag in (True, False)]),
+    "options": lambda: (
+        Options(),
+        [{"x": rows(2), "scale": 2.5, "negate": flag, "kind": "minus"} for flag in (True, False)],
+    ),
     "whole numbers": lambda: (
         Whole(),
         [(torch.arange(4) + 2**40, torch.tensor([True, False] * 2), torch.tensor([0, 3], dtype=torch.int32).long())],
@@ -142,7 +171,7 @@ KINDS = {
     "unused": lambda: (Unused(), [(rows(2), torch.ones(7))]),
     "passing": lambda: (Passing(), [rows(2)]),
     "in place": lambda: (InPlace(), [rows(2), rows(2) * 2]),
-    "last batch": lambda: (Plain(), [rows(4), rows(3), rows(4) + 1, rows(2), rows(1)]),
+    "last batch": lambda: (Plain(), [rows(4), rows(3), rows(4) + 1, rows(2)]),
     "buffer": lambda: (OwnBuffer(), [rows(2), rows(2) + 1]),
     "float64": _cast(torch.float64),
     "bfloat16": _cast(torch.bfloat16),

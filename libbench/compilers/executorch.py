@@ -12,7 +12,7 @@ from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
 from libbench.traced import Built, Traced, exported, quiet
 
-_OWN = ("getitem", "Total")
+_OWN = ("alloc", "getitem", "Total")
 """Rows of ExecuTorch's table that are no operators."""
 
 

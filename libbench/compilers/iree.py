@@ -36,7 +36,8 @@ class Iree:
             with quiet():
                 # Its importer takes no operators that work in place.
                 output = aot.export(program.run_decompositions({}))
-                output.session.set_flags("--iree-llvmcpu-target-cpu=host")
+                # By itself it makes float32 of float64.
+                output.session.set_flags("--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false")
                 code = bytes(output.compile(save_to=None, target_backends="llvm-cpu").map_memory())
             return Built(_run(runtime, code), artefact_bytes=len(code))
 

@@ -23,9 +23,9 @@ Precision = Literal["f32", "f16", "bf16"]
 class OpenVino:
     """Converts the workload's method and runs that; it has as many threads as torch.
 
-    Without a `precision`, OpenVINO chooses one by the machine: on some CPUs it computes a float32 model in bfloat16, whose
-    results have some three digits. The precision that operators were run in is told with the facts. bfloat16 tensors,
-    which NumPy does not have, cross its border as float32, which is exact.
+    Without a `precision`, OpenVINO chooses one by the machine: on some CPUs it computes a float32 model in bfloat16, in
+    which results have some three digits. The precision that operators were run in is told with the facts. int64 is
+    computed in 32 bits. bfloat16 tensors, which NumPy does not have, cross its border as float32, which is exact.
 
     Args:
         precision: "f32", "f16" or "bf16", in which floating operators may compute; None leaves it to OpenVINO.

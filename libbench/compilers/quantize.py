@@ -60,7 +60,8 @@ class Quantize:
         return Compiled(call, f"{version}, torch {torch.__version__}", lambda: facts)
 
     def _by_torch(self, model: torch.nn.Module) -> str:
-        torch.ao.quantization.quantize_dynamic(model, dtype=torch.qint8, inplace=True)
+        quantize: Any = torch.ao.quantization.quantize_dynamic
+        quantize(model, dtype=torch.qint8, inplace=True)
         return "dynamic int8"
 
     def _by_torchao(self, model: torch.nn.Module) -> str:

@@ -18,9 +18,9 @@ from libbench.tree import tensors
 class TorchCompile:
     """Compiles the workload's method by `torch.compile`; the arguments are torch's own.
 
-    Of a method such as `generate`, which calls the model itself, the model's forward is compiled in place, and the method
-    runs as it is around that; a method that never calls the model is compiled itself. Which of the two it is shows in
-    the first call, which such a method makes twice.
+    Of a method such as `generate`, which calls the model itself, the model's forward is compiled in place, and the
+    method runs as it is around that; a method that never calls the model is compiled itself. Which of the two it is
+    shows in the first call, which the latter makes twice.
 
     Compilation happens in the first call. For inductor the facts of a cold cache hold only when
     `TORCHINDUCTOR_CACHE_DIR` names this side's own folder, as a session sets it. That compiled code ran is counted,
@@ -61,7 +61,7 @@ class TorchCompile:
         if inductor:
             require_cxx()
         counting = _Counting(self._backend())
-        arguments = {"backend": counting, "dynamic": self.dynamic, "fullgraph": self.fullgraph}
+        arguments: dict[str, Any] = {"backend": counting, "dynamic": self.dynamic, "fullgraph": self.fullgraph}
         call = method_of(model, method)
         if method != "forward" and isinstance(model, torch.nn.Module):
             call = _Entry(model, call, counting, arguments)
@@ -80,7 +80,9 @@ class TorchCompile:
     def _backend(self) -> Callable[..., Any]:
         options = dict(self.options) if self.options is not None else None
         if self.backend == "inductor":
-            wrapped: Callable[..., Any] = torch._TorchCompileInductorWrapper(self.mode, options, self.dynamic)
+            wrapped: Callable[..., Any] = torch._TorchCompileInductorWrapper(  # type: ignore[no-untyped-call]
+                self.mode, options, self.dynamic
+            )
             return wrapped
         from torch._dynamo import lookup_backend
 
@@ -98,13 +100,10 @@ class _Counting:
     """
 
     def __init__(self, backend: Callable[..., Any]) -> None:
-        from torch._dynamo.utils import counters
-
         self.calls = 0
         self._backend = backend
         self._graphs: list[Any] = []
-        self._breaks = lambda: sum(counters["graph_break"].values())
-        self._breaks_before = self._breaks()
+        self._breaks_before = _breaks()
         self._new_code = new_code()
         self._size: tuple[int, int | None] = (0, None)
 
@@ -131,11 +130,17 @@ class _Counting:
         frames = {getattr(each, "frame_id", None) for each in self._graphs}
         return CompileFacts(
             graphs=graphs,
-            breaks=self._breaks() - self._breaks_before,
+            breaks=_breaks() - self._breaks_before,
             recompiles=len(set(self._graphs)) - len(frames),
             artefact_bytes=self._size[1],
             calls=self.calls,
         )
+
+
+def _breaks() -> int:
+    from torch._dynamo.utils import counters
+
+    return sum(counters["graph_break"].values())
 
 
 class _Entry:

@@ -57,7 +57,9 @@ class TorchScript:
             call = script if method == "forward" else getattr(script, method, None)
             size = _size(script)
         if call is None:
-            raise UnsupportedError(f"torch.jit.script compiles forward, and {method!r} only if marked by torch.jit.export")
+            raise UnsupportedError(
+                f"torch.jit.script compiles forward, and {method!r} only if marked by torch.jit.export"
+            )
         counted = Counted(call)
         return Compiled(counted, version, lambda: CompileFacts(graphs=1, artefact_bytes=size, calls=counted.calls))
 
@@ -69,5 +71,5 @@ class TorchScript:
 
 def _size(script: Any) -> int:
     buffer = BytesIO()
-    torch.jit.save(script, buffer)  # type: ignore[no-untyped-call]
+    torch.jit.save(script, buffer)
     return buffer.getbuffer().nbytes

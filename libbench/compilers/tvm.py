@@ -59,7 +59,7 @@ def _run(tvm: Any, executable: Any) -> Run:
 
     def run(tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         found = call(*[tvm.runtime.from_dlpack(_aligned(tensor)) for tensor in tensors])
-        return [torch.from_dlpack(each) for each in found]
+        return [torch.utils.dlpack.from_dlpack(each) for each in found]
 
     return run
 

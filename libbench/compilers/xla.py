@@ -45,9 +45,7 @@ class Xla:
         return Compiled(call, f"torch_xla {xla.__version__}, torch {torch.__version__}", lambda: _facts(metrics))
 
 
-def _there_and_back(
-    xla: Any, call: Callable[..., Any], device: torch.device, home: torch.device
-) -> Callable[..., Any]:
+def _there_and_back(xla: Any, call: Callable[..., Any], device: torch.device, home: torch.device) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = map_tensors(lambda tensor: tensor.to(device), (args, kwargs))
         outputs = call(*args, **kwargs)
