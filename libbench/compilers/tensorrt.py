@@ -37,7 +37,7 @@ class TensorRT:
             UnavailableError: there is no NVIDIA GPU.
             UnsupportedError: the method cannot be exported or compiled.
         """
-        tensorrt = need("torch_tensorrt", extra="tensorrt", purpose="compiling a model by TensorRT")
+        tensorrt = need("torch_tensorrt", extra=None, purpose="compiling a model by TensorRT")
         if not torch.cuda.is_available():
             raise UnavailableError("TensorRT needs an NVIDIA GPU, and torch sees none here")
 

@@ -30,8 +30,8 @@ class Xla:
             UnavailableError: torch_xla finds no device.
             UnsupportedError: the model is no module.
         """
-        xla = need("torch_xla", extra="xla", purpose="running a model by XLA")
-        metrics = need("torch_xla.debug.metrics", extra="xla", purpose="running a model by XLA")
+        xla = need("torch_xla", extra=None, purpose="running a model by XLA")
+        metrics = need("torch_xla.debug.metrics", extra=None, purpose="running a model by XLA")
         if not isinstance(model, torch.nn.Module):
             raise UnsupportedError(f"only a torch.nn.Module can be taken to XLA, got a {type(model).__qualname__}")
         try:
