@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from typing import Any
@@ -11,38 +11,10 @@ import torch
 
 from libbench.errors import UnsupportedError
 from libbench.methods import method_of
-from libbench.tree import form_of, hidden, map_tensors, numbers, tensors
+from libbench.skeleton import require_plain
+from libbench.tree import map_tensors, numbers, tensors
 
-Skeleton = tuple[Any, ...]
-"""What inputs are but for the shapes and values of their tensors: equal for inputs that one graph may serve."""
-
-
-def skeleton_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Skeleton, list[torch.Tensor]]:
-    """Take the tensors out of a call's arguments; one that stands in two places of a nested one is given once.
-
-    Raises:
-        UnsupportedError: an argument holds what can neither be told from another nor traced.
-    """
-    leaves = [*args, *kwargs.values()]
-    # All calls of most models, and so done quickly: this is a part of every timed call.
-    if {type(leaf) for leaf in leaves} == {torch.Tensor} and len({id(leaf) for leaf in leaves}) == len(leaves):
-        return (len(args), *kwargs, *[leaf.dtype for leaf in leaves]), leaves
-    found: list[torch.Tensor] = []
-
-    def take(tensor: torch.Tensor) -> str:
-        found.append(tensor)
-        return f"tensor {len(found)}"
-
-    plain = map_tensors(take, (tuple(args), dict(kwargs)))
-    _require_plain(plain, "takes")
-    return (form_of(plain), *[leaf.dtype for leaf in found]), found
-
-
-def arguments_of(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Give a batch's inputs as the arguments that `feed` calls a model with."""
-    if isinstance(inputs, tuple | list):
-        return tuple(inputs), {}
-    return ((), inputs) if isinstance(inputs, dict) else ((inputs,), {})
+Rebuild = Callable[[Sequence[torch.Tensor], Sequence[torch.Tensor]], Any]
 
 
 class Flat(torch.nn.Module):
@@ -110,9 +82,7 @@ class Flat(torch.nn.Module):
             with torch.no_grad():
                 for place, value in zip(self.mutated, values[own:], strict=True):
                     leaves[place].copy_(value)
-        if self._lone:
-            return values[0]
-        return map_tensors(lambda t: self._output(self._out_places[id(t)], leaves, values), self._out_template)
+        return self._rebuild(leaves, values)
 
     @contextmanager
     def state_put_back(self) -> Iterator[None]:
@@ -138,9 +108,9 @@ class Flat(torch.nn.Module):
         self.mutated = [i for i, tensor in enumerate(given) if tensor._version != versions[i]]
         self.changed = tuple(name for name, version in self._versions().items() if state.get(name) != version)
         plain = map_tensors(lambda tensor: "tensor", outputs)
-        _require_plain(plain, "gives")
+        require_plain(plain, "gives")
         self.numbers = numbers(plain)
-        self._out_template, places = _template(outputs)
+        template, places = _template(outputs)
         found = _unique(outputs)
         if not found:
             raise UnsupportedError("what the model gives has no tensor")
@@ -148,9 +118,8 @@ class Flat(torch.nn.Module):
         own = [tensor for tensor in found if id(tensor) not in known]
         order = {id(tensor): position for position, tensor in enumerate(own)}
         where = [("input", known[id(t)]) if id(t) in known else ("result", order[id(t)]) for t in found]
-        self._out_places = {key: where[position] for key, position in places.items()}
+        self._rebuild = _rebuilder(template, {key: where[position] for key, position in places.items()})
         self.results = [tensor.dtype for tensor in own] + [self._dtypes[place] for place in self.mutated]
-        self._lone = isinstance(outputs, torch.Tensor) and len(own) == 1
 
     def _call(self, given: Sequence[torch.Tensor]) -> Any:
         args, kwargs = map_tensors(lambda tensor: given[self._places[id(tensor)]], self._template)
@@ -167,11 +136,6 @@ class Flat(torch.nn.Module):
 
     def _restored(self, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         return tensor.to(dtype) if dtype in self._carry else tensor
-
-    @staticmethod
-    def _output(place: tuple[str, int], leaves: Sequence[torch.Tensor], values: Sequence[torch.Tensor]) -> torch.Tensor:
-        kind, position = place
-        return leaves[position] if kind == "input" else values[position]
 
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
         """Name each tensor by its parameter, and by its path in it where it is nested."""
@@ -191,6 +155,31 @@ class Flat(torch.nn.Module):
             name = places.get(id(tensor), f"input_{number}")
             names.append(name if name not in names else f"{name}_{number}")
         return names
+
+
+def _rebuilder(template: Any, places: Mapping[int, tuple[str, int]]) -> Rebuild:
+    """Give what makes a call's outputs, quickly where they are dicts, lists and tuples: it is a part of timed calls.
+
+    Args:
+        places: for each tensor of the template, by identity, whether it is an "input" or a "result", and which.
+    """
+    if isinstance(template, torch.Tensor):
+        source, position = places[id(template)]
+        return (lambda leaves, _: leaves[position]) if source == "input" else (lambda _, values: values[position])
+    if type(template) is dict:
+        named = [(key, _rebuilder(value, places)) for key, value in template.items()]
+        return lambda leaves, values: {key: part(leaves, values) for key, part in named}
+    if type(template) in (list, tuple) or hasattr(template, "_make"):
+        make, parts = getattr(template, "_make", type(template)), [_rebuilder(value, places) for value in template]
+        return lambda leaves, values: make([part(leaves, values) for part in parts])
+    if not any(tensors(template)):
+        return lambda leaves, values: template
+
+    def rebuild(leaves: Sequence[torch.Tensor], values: Sequence[torch.Tensor]) -> Any:
+        given = {"input": leaves, "result": values}
+        return map_tensors(lambda tensor: given[places[id(tensor)][0]][places[id(tensor)][1]], template)
+
+    return rebuild
 
 
 def _template(tree: Any) -> tuple[Any, dict[int, int]]:
@@ -215,9 +204,3 @@ def _unique(tree: Any) -> list[torch.Tensor]:
 
     map_tensors(take, tree)
     return found
-
-
-def _require_plain(tree: Any, verb: str) -> None:
-    kinds = hidden(tree)
-    if kinds:
-        raise UnsupportedError(f"the model {verb} {', '.join(kinds)}, whose contents no graph of tensors can hold")

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from libbench.errors import LibbenchError, UnsupportedError
-from libbench.flat import Flat, Skeleton, arguments_of, skeleton_of
+from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.result import CompileFacts
+from libbench.skeleton import Skeleton, arguments_of, skeleton_of
 from libbench.state import modes_put_back
 
 Run = Callable[[Sequence[torch.Tensor]], Sequence[torch.Tensor]]

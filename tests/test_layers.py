@@ -20,7 +20,7 @@ FLOORS = (
     "interfaces job namespaces result measured judge methods noise pick curves drift causes tokens",
     "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
-    "composed recordfiles images stepping post traced flat inductor",
+    "composed recordfiles images stepping post traced flat skeleton inductor",
     "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths "
     "metrics reevaluate trainings",
     "compilers devices evaluators runners workloads samples report",

@@ -10,7 +10,7 @@ import torch
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
-from libbench.traced import Built, Traced, exported, quiet
+from libbench.traced import Built, Run, Traced, exported, quiet
 
 _OWN = ("alloc", "getitem", "Total")
 """Rows of ExecuTorch's table that are no operators."""
@@ -44,17 +44,24 @@ class ExecuTorch:
                     exported(flat, examples, dynamic), partitioner=[xnnpack.XnnpackPartitioner()]
                 )
                 program = lowered.to_executorch().buffer
-                loaded = runtime.Runtime.get().load_program(program).load_method("forward")
             info = devtools.get_delegation_info(lowered.exported_program().graph_module)
-            return Built(_run(loaded), fallbacks=_fallbacks(info), artefact_bytes=len(program))
+            return Built(_run(runtime, program), fallbacks=_fallbacks(info), artefact_bytes=len(program))
 
         traced = Traced("ExecuTorch", model, method, build, dynamic=False)
         return traced.compiled(example, f"ExecuTorch {version.__version__} XNNPACK, torch {torch.__version__}")
 
 
-def _run(loaded: Any) -> Any:
-    # Outputs lie where the program plans its memory, which the next call overwrites.
-    return lambda tensors: [each.clone() for each in loaded.execute([tensor.contiguous() for tensor in tensors])]
+def _run(runtime: Any, program: bytes) -> Run:
+    loaded = runtime.Runtime.get().load_program(program)
+    # A method keeps neither its program alive nor the bytes of that.
+    held = program, loaded, loaded.load_method("forward")
+
+    def run(tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        found = held[-1].execute([tensor.contiguous() for tensor in tensors])
+        # Outputs lie where the program plans its memory, which the next call overwrites.
+        return [each.clone() for each in found]
+
+    return run
 
 
 def _fallbacks(info: Any) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ import torch
 from torch.fx.immutable_collections import immutable_dict, immutable_list
 
 from libbench.errors import UnsupportedError
-from libbench.flat import Flat, arguments_of, skeleton_of
+from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
 from libbench.result import CompileFacts
+from libbench.skeleton import arguments_of, skeleton_of
 from libbench.traced import Counted, explained, quiet
 from libbench.tree import tensors
 
