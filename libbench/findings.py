@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Verdict = Literal["same", "different", "unjudged"]
+Vacuous = Literal["", "empty", "nan", "constant", "alias", "small"]
 Number = int | float | str
 
 
@@ -55,6 +56,8 @@ class LeafReport:
         ulp_max: the largest distance in units of the last place of the coarser dtype.
         ulp_p50: the median distance, from a sample of the elements.
         ulp_p99: the 99th percentile, from the same sample.
+        ulp_counts: how many elements of that sample have a distance of 0, of 1, of 2 to 3, of 4 to 7 and so on, each
+            class reaching up to the next power of two; up to the last class that has one.
         first_mismatch: position of the first mismatch in the order of the batches.
         nans: how many NaNs.
         infs: how many infinities.
@@ -68,6 +71,9 @@ class LeafReport:
         rtol: the relative tolerance used; None for what is compared exactly by its nature.
         atol: the absolute tolerance used.
         noise: the largest absolute difference here between two runs of the reference; None where it is not known.
+        vacuous: why it proves nothing that both sides agree: there is no value ("empty"), all of the reference is NaN
+            ("nan") or one value ("constant"), it is an input or a weight as it was ("alias"), or zeros would pass at
+            the tolerance used ("small"); empty where it does prove something, or where they do not agree.
     """
 
     path: str
@@ -89,6 +95,7 @@ class LeafReport:
     ulp_max: int | None = None
     ulp_p50: float | None = None
     ulp_p99: float | None = None
+    ulp_counts: tuple[int, ...] = ()
     first_mismatch: tuple[int, ...] | None = None
     nans: tuple[int, int] = (0, 0)
     infs: tuple[int, int] = (0, 0)
@@ -100,6 +107,7 @@ class LeafReport:
     rtol: float | None = None
     atol: float | None = None
     noise: float | None = None
+    vacuous: Vacuous = ""
 
     @property
     def form_reasons(self) -> tuple[str, ...]:
@@ -131,6 +139,11 @@ class OutputsReport:
     samples: int = 0
     elements: int = 0
     skipped: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether all that was compared agrees and none of it proves anything."""
+        return self.verdict == "same" and all(leaf.vacuous for leaf in self.leaves)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -124,6 +124,12 @@ class Speedup:
     pairs: tuple[int, ...]
     note: str = ""
     further: int | None = None
+
+
+def by_wall(speedups: Sequence[Speedup]) -> Speedup | None:
+    """Give the speedup by the wall clock, or by the first clock there is."""
+    by_name = {speedup.clock: speedup for speedup in speedups}
+    return by_name.get("wall") or next(iter(speedups), None)
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,7 @@ class Preparation:
         mutated: paths of the inputs that the model changed in place.
         resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
         again: the two calls that `repeats` speaks of, leaf by leaf.
+        aliases: paths of the outputs that are inputs, or weights of the model, or views of them, as they were.
     """
 
     seconds: Mapping[str, float]
@@ -120,6 +121,7 @@ class Preparation:
     mutated: tuple[str, ...]
     resident: int | None
     again: Rerun | None = None
+    aliases: tuple[str, ...] = ()
 
     @property
     def first_call(self) -> float:
@@ -184,7 +186,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """Which job it was: what it was loaded from, and the config that ran, after overrides."""
+    """Which job it was: what it was loaded from, and the config that ran, after overrides.
+
+    Attributes:
+        digest: hash of the config.
+        known_by: hash of the config without its runner's limits, which is the same from run to run; the code that the
+            config names is not part of it. Empty where it is not known.
+    """
 
     name: str
     file: str | None
@@ -192,6 +200,7 @@ class JobRecord:
     seed: int
     digest: str
     config: str
+    known_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -204,6 +213,7 @@ class Result:
         reruns: the first call against others with another legal choice; of a reference only.
         curve: the losses of a training; None for what does not train.
         generated: of a side that generates tokens, how fast they came, one for each batch.
+        began: when it began to run, in seconds since 1970 (UTC); None for a side that did not.
     """
 
     job: JobRecord
@@ -216,6 +226,7 @@ class Result:
     saved: str | None = None
     curve: Curve | None = None
     generated: tuple[Generated, ...] = ()
+    began: float | None = None
 
     @property
     def metrics(self) -> Mapping[str, float] | None:
@@ -278,6 +289,7 @@ class Comparison:
         seeds: the same question at further seeds, without speed.
         curve: both loss curves, step by step; None unless both sides train.
         tokens: the generated tokens of both sides; None unless both generate.
+        began: when it was begun, in seconds since 1970 (UTC); None where that is not known.
     """
 
     reference: Result
@@ -301,6 +313,12 @@ class Comparison:
     seeds: tuple[Comparison, ...] = ()
     curve: CurveReport | None = None
     tokens: TokensReport | None = None
+    began: float | None = None
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the outputs agree and none of them proves anything."""
+        return self.outputs is not None and self.outputs.vacuous
 
     @property
     def exit_code(self) -> int:

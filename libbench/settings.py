@@ -20,6 +20,8 @@ class Tolerance:
         nan: "equal" lets a NaN agree with a NaN at the same place, "refuse" makes every NaN a difference.
         leaves: `(rtol, atol)` for the leaves whose path matches a glob; the first match wins.
         metrics: absolute tolerance for the metrics whose name matches a glob; the first match wins.
+        vacuous: "refuse" leaves the question open where all outputs agree and none proves anything, as constants or
+            what is all NaN; "allow" takes that for an agreement.
     """
 
     rtol: float | None = None
@@ -28,6 +30,7 @@ class Tolerance:
     nan: Literal["equal", "refuse"] = "equal"
     leaves: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
+    vacuous: Literal["refuse", "allow"] = "refuse"
 
     def __post_init__(self) -> None:
         for name in ("rtol", "atol"):
@@ -36,6 +39,8 @@ class Tolerance:
             raise ValueError(f"dtype must be 'exact' or 'any', got {self.dtype!r}")
         if self.nan not in ("equal", "refuse"):
             raise ValueError(f"nan must be 'equal' or 'refuse', got {self.nan!r}")
+        if self.vacuous not in ("refuse", "allow"):
+            raise ValueError(f"vacuous must be 'refuse' or 'allow', got {self.vacuous!r}")
         for glob, pair in self.leaves.items():
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise ValueError(f"leaves[{glob!r}] must be (rtol, atol), got {pair!r}")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from libbench.aliases import Held
 from libbench.errors import LibbenchError
 from libbench.evaluation import Collected, allowed_by, drop_empty, evaluate, give_folder, noted, process
 from libbench.findings import Rerun
@@ -83,8 +84,10 @@ class Side:
         with self.during("compile" if facts else "evaluate"):
             self.restart()
             fed = self.fresh(first)
+            held = Held(fed.inputs, self.parts.model)
             with _clock(seconds, "first"):
                 outputs = self.call(fed)
+            aliases = held.returned(outputs)
             mutated = _changed(first.inputs, fed.inputs)
             before = snapshot(outputs)
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
@@ -109,6 +112,7 @@ class Side:
             mutated=mutated,
             resident=next(iter(resident.values()), None),
             again=again,
+            aliases=aliases,
         )
 
     def batches(self) -> Iterator[Output]:

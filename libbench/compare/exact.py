@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from libbench.compare.chunks import Place
+from libbench.compare.spread import Spread
 from libbench.findings import Extreme
 
 Array = np.ndarray[Any, Any]
@@ -29,6 +30,7 @@ class ExactStatistics:
         self.first_mismatch: tuple[int, ...] | None = None
         self.max_abs: Extreme | None = None
         self.max_rel: Extreme | None = None
+        self.spread = Spread()
         self._numbers = numbers
         self._error = 0.0
 
@@ -36,6 +38,8 @@ class ExactStatistics:
         """Take one flat, contiguous piece of both sides, which begins at a flat index of its batch."""
         r, t = (side.view(np.uint8) if side.dtype == bool else side for side in (reference.numpy(), target.numpy()))
         self.elements += len(r)
+        if self.spread.open:
+            self.spread.take(r)
         if self._numbers and self.max_abs is None and len(r):
             self._extremes(r[:1], t[:1], None, start, place)
         wrong = r != t

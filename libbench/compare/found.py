@@ -7,6 +7,7 @@ from typing import Any
 from libbench.compare.arrays import Statistics
 from libbench.compare.floats import FloatStatistics
 from libbench.compare.scalars import WholeStatistics
+from libbench.findings import Vacuous
 
 Found = Statistics | WholeStatistics | None
 
@@ -44,6 +45,7 @@ def _of_floats(found: FloatStatistics) -> dict[str, Any]:
         "ulp_max": ulps.largest if ulps else None,
         "ulp_p50": median,
         "ulp_p99": late,
+        "ulp_counts": ulps.counts() if ulps else (),
         "not_finite": found.odd.disagreeing,
         "nans": (found.odd.nans[0], found.odd.nans[1]),
         "infs": (found.odd.infs[0], found.odd.infs[1]),
@@ -93,3 +95,21 @@ def value_notes(found: Found, *, one_dtype: bool) -> list[str]:
     else:
         equal = found.max_abs is None or found.max_abs.value == 0
     return ["the values are equal" if equal else "the values are within tolerance"]
+
+
+def vacuous_by_values(found: Found, *, several: bool) -> Vacuous:
+    """Say why the agreement of the values proves nothing; empty where it does.
+
+    Args:
+        found: the statistics of values that agree.
+        several: whether a batch has more than one value, so that they could have differed.
+    """
+    if found is None or not found.elements:
+        return "empty"
+    if isinstance(found, WholeStatistics):
+        return ""
+    if isinstance(found, FloatStatistics) and found.odd.nans[0] == found.elements:
+        return "nan"
+    if several and found.spread.constant:
+        return "constant"
+    return "small" if found.spread.small else ""
