@@ -64,7 +64,7 @@ def not_compiled(comparison: Comparison, index: int) -> bool:
     if facts is None:
         return False
     ran = [m.ran[index] for m in comparison.measurements if len(m.ran) > index]
-    return 0 in (facts.graphs, facts.calls, *ran)
+    return facts.idle or 0 in ran
 
 
 def no_speedup(comparison: Comparison) -> str:

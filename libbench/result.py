@@ -90,6 +90,11 @@ class CompileFacts:
     calls: int | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was compiled, or nothing of it ran."""
+        return 0 in (self.graphs, self.calls)
+
 
 @dataclass(frozen=True)
 class Preparation:

@@ -172,7 +172,7 @@ def facts_text(facts: CompileFacts, ran: float | None = None) -> str:
         said = [_made(facts), *([_ran(facts, ran)] if facts.graphs else []), *facts.notes]
     if facts.fallbacks:
         said.append(f"{plural(len(facts.fallbacks), 'operator')} not compiled: {listed(facts.fallbacks)}")
-    verdict = "NOT COMPILED, " if 0 in (facts.graphs, facts.calls, ran) else "" if facts.graphs is None else "yes, "
+    verdict = "NOT COMPILED, " if facts.idle or ran == 0 else "" if facts.graphs is None else "yes, "
     return verdict + "; ".join(said)
 
 
@@ -223,7 +223,7 @@ def write_side(page: Page, result: Result) -> None:
         page.entry("first call", seconds(first_call(preparation)) + compiled)
         facts = result.facts
         if facts is not None:
-            page.entry("compiled", facts_text(facts), "warn" if 0 in (facts.graphs, facts.calls) else "plain")
+            page.entry("compiled", facts_text(facts), "warn" if facts.idle else "plain")
     peaks = result.evaluation.peak if result.evaluation else {}
     memory = [f"peak {kind} {nbytes(size)}" for kind, size in peaks.items()]
     if preparation is not None and preparation.resident is not None:
