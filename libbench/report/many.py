@@ -16,7 +16,7 @@ from libbench.report.headline import check, pieces, truth_words, wall, worst_fir
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, differ, figure, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison, JobRecord, Result
-from libbench.vacuous import reasons, refused
+from libbench.vacuous import reasons, unproven
 
 COLUMNS = (
     Column("target", least=16),
@@ -97,18 +97,18 @@ def verdict_word(comparison: Comparison) -> str:
     """Give one of `ORDER`, as the exit code has it.
 
     "TOO SLOW" is a target of which nothing is wrong but that a speedup was asked for; "vacuous" is a row whose outputs
-    agree, but prove nothing.
+    agree, but prove nothing, whatever its exit code.
     """
     if not comparison.complete:
         return "interrupted"
     if comparison.exit_code == 2:
-        return "vacuous" if refused(comparison) and _odd(comparison) <= {"outputs", "speedup"} else "not judged"
+        return "vacuous" if unproven(comparison) and _odd(comparison) <= {"outputs", "speedup"} else "not judged"
     if worst_first(comparison)[0].target.failure is not None:
         return "FAILED"
     if comparison.exit_code == 1:
         wrong = {each.name for each in comparison.checks if each.verdict == "different"}
         return "TOO SLOW" if wrong == {"speedup"} else "DIFFERENT"
-    return "same"
+    return "vacuous" if unproven(comparison) else "same"
 
 
 def _severity(comparison: Comparison) -> tuple[int, str]:
