@@ -79,6 +79,8 @@ class CompileFacts:
         recompiles: how often code was compiled again, for inputs or a state that its first graph does not serve.
         fallbacks: operators that were not compiled.
         artefact_bytes: size of what was compiled.
+        calls: how often compiled code ran so far; of a call with several graphs, each counts.
+        notes: what else a reader should know of it, as the precision that it computes in.
     """
 
     graphs: int | None = None
@@ -86,6 +88,13 @@ class CompileFacts:
     recompiles: int | None = None
     fallbacks: tuple[str, ...] = ()
     artefact_bytes: int | None = None
+    calls: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was compiled, or nothing of it ran."""
+        return 0 in (self.graphs, self.calls)
 
 
 @dataclass(frozen=True)
@@ -229,6 +238,12 @@ class Result:
     def metrics(self) -> Mapping[str, float] | None:
         """The metrics by name; None when there is no evaluator, or when it was not reached."""
         return self.evaluation.metrics if self.evaluation else None
+
+    @property
+    def facts(self) -> CompileFacts | None:
+        """What its compiler did, after all batches where it came so far; None for one that changes nothing."""
+        evaluated = self.evaluation.facts if self.evaluation else None
+        return evaluated or (self.preparation.facts if self.preparation else None)
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ def main(arguments: argparse.Namespace) -> int:
     """Compare, print, and give the largest exit code of all targets, or of all graph samples."""
     if wants_samples(arguments):
         return _on_samples(arguments)
-    for flag in ("to", "retry"):
-        if getattr(arguments, flag):
+    for flag, given in (("to", arguments.to), ("retry", arguments.retry), ("jobs", arguments.jobs > 1)):
+        if given:
             raise LibbenchError(f"--{flag} is for rows of graph samples; libbench sweep has it for other rows")
     check_pages(arguments)
     groups = groups_of(arguments)
