@@ -8,7 +8,7 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from libbench.comparability import other_work
+from libbench.comparability import no_speedup
 from libbench.config.places import short
 from libbench.report.compared import extreme_text
 from libbench.report.costs import call_seconds, first_call, ratio_cell
@@ -135,8 +135,7 @@ def _odd(comparison: Comparison) -> set[str]:
 def speed_cell(comparison: Comparison) -> Cell:
     """Give a speedup with its interval; "-" where nothing was timed."""
     speedup = wall(comparison)
-    unlike = ", ".join(each.name for each in other_work(comparison.comparability))
-    return "-" if speedup is None else ratio_cell(speedup, unlike)
+    return "-" if speedup is None else ratio_cell(speedup, no_speedup(comparison))
 
 
 def finding(comparison: Comparison, word: str) -> str:
@@ -177,7 +176,7 @@ def finding(comparison: Comparison, word: str) -> str:
 
 def _fastest(comparisons: Sequence[Comparison]) -> list[tuple[str, Tone]]:
     """Name the fastest of the targets that are the same, when one is faster at all."""
-    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same" and not other_work(c.comparability)]
+    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same" and not no_speedup(c)]
     faster = [(speedup, c) for speedup, c in same if speedup is not None and speedup.verdict == "faster"]
     if not faster:
         return []
