@@ -30,13 +30,15 @@ class Held:
                 self._given.setdefault(place, []).append((tensor, version_of(tensor)))
 
     def returned(self, outputs: Any) -> tuple[str, ...]:
-        """Give the paths of the outputs that lie in that memory, where no call has written to it."""
+        """Give the paths of the outputs that are all of a tensor in that memory, where no call has written to it."""
         return tuple(path for path, tensor in tensors(outputs) if self._as_it_was(tensor))
 
     def _as_it_was(self, tensor: torch.Tensor) -> bool:
         place = _place(tensor)
         known = [] if place is None else self._given.get(place, [])
-        return bool(known) and all(version_of(each) == version for each, version in known)
+        # A part of an input was chosen, and might have been another one.
+        whole = any(tensor.numel() == each.numel() for each, _ in known)
+        return whole and all(version_of(each) == version for each, version in known)
 
 
 def _place(tensor: torch.Tensor) -> Place | None:

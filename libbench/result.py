@@ -113,7 +113,7 @@ class Preparation:
         mutated: paths of the inputs that the model changed in place.
         resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
         again: the two calls that `repeats` speaks of, leaf by leaf.
-        aliases: paths of the outputs that are inputs, or weights of the model, or views of them, as they were.
+        aliases: paths of the outputs that are whole inputs, or weights of the model, as they were.
     """
 
     seconds: Mapping[str, float]
