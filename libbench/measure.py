@@ -18,6 +18,8 @@ from libbench.speed import LEAST_PAIRS
 
 SHORTEST_TRIAL = 200e-6
 """A trial is made of enough calls to last this many seconds, so that the clock's own cost does not count."""
+AROUND = 16.0
+"""It lasts at least so many times as long as what is done around it, where most of the time would go otherwise."""
 LONGEST_FILLED = 1e-3
 """Calls are not put together to a longer trial than this, since a long one is more likely to be interrupted."""
 MOST_CALLS = 10_000
@@ -105,7 +107,8 @@ def measure(
     """
     with quiet():
         warm = [_warm_up(side, timer.warmup) for side in (*sides, *([] if copy is None else [copy]))]
-        inner = [min(_calls(seconds, shortest, longest), most_calls or MOST_CALLS) for seconds, _ in warm]
+        shortest = max(shortest, AROUND * max(each.around for each in warm))
+        inner = [min(_calls(each.seconds, shortest, longest), most_calls or MOST_CALLS) for each in warm]
         inner = inner if alike else [max(inner)] * len(inner)
         begin = time.perf_counter()
         null = None if copy is None else _Rounds([sides[0], copy], [inner[0], inner[-1]], rng)
@@ -123,7 +126,7 @@ def measure(
     return Measurement(
         clocks=_timings(rounds.pairs),
         inner=tuple(inner[: len(sides)]),
-        warmup=tuple(count for _, count in warm[: len(sides)]),
+        warmup=tuple(each.calls for each in warm[: len(sides)]),
         seconds=seconds,
         null=() if null is None else tuple(side["wall"] for side in _timings(null.pairs)),
         redrawn=rounds.redrawn,
@@ -236,18 +239,32 @@ def _narrow(pairs: Sequence[Pair], precision: float) -> bool:
     return interval is not None and (interval[1] - interval[0]) / 2 <= precision
 
 
-def _warm_up(side: Timed, calls: int | None) -> tuple[float, int]:
-    """Call until the calls are steady; give the seconds of one and how many there were."""
+class _Warm(NamedTuple):
+    """What the calls before the timed ones showed: seconds of one and around one, and how many there were."""
+
+    seconds: float
+    around: float
+    calls: int
+
+
+def _warm_up(side: Timed, calls: int | None) -> _Warm:
+    """Call until the calls are steady."""
     side.refresh(0)
-    if calls is not None:
-        seconds = [side.trial(i, 1).clocks["wall"] for i in range(max(calls, 1))]
-        return statistics.median(seconds[-3:]), len(seconds)
-    seconds, begin = [], time.perf_counter()
-    while len(seconds) < LEAST_WARMUP or not _steady(seconds):
+    seconds: list[float] = []
+    begin = now = time.perf_counter()
+    around: list[float] = []
+    while len(seconds) < max(calls, 1) if calls is not None else not _warmed(seconds, now - begin):
         seconds.append(side.trial(len(seconds), 1).clocks["wall"])
-        if time.perf_counter() - begin > LONGEST_WARMUP and len(seconds) >= 2:
-            break
-    return statistics.median(seconds[len(seconds) // 2 :]), len(seconds)
+        before, now = now, time.perf_counter()
+        around.append(max(0.0, now - before - seconds[-1]))
+    last = seconds[-3:] if calls is not None else seconds[len(seconds) // 2 :]
+    return _Warm(statistics.median(last), statistics.median(around), len(seconds))
+
+
+def _warmed(seconds: list[float], took: float) -> bool:
+    if took > LONGEST_WARMUP and len(seconds) >= 2:
+        return True
+    return len(seconds) >= LEAST_WARMUP and _steady(seconds)
 
 
 def _steady(seconds: list[float]) -> bool:

@@ -38,10 +38,10 @@ def run(*sides, seed=0, copy=None, **timer):
 
 
 def test_seconds_are_those_of_one_call_whatever_the_inner_count():
-    measured = run(Fake(1e-5), Fake(5e-3))
+    measured = run(Fake(5e-5), Fake(5e-3))
 
-    assert measured.inner == (20, 1)
-    assert measured.clocks[0]["wall"].median == pytest.approx(1e-5)
+    assert measured.inner == (4, 1)
+    assert measured.clocks[0]["wall"].median == pytest.approx(5e-5)
     assert measured.clocks[1]["wall"].median == 5e-3
 
 
@@ -116,11 +116,22 @@ def test_a_trial_is_filled_with_calls_but_not_beyond_a_millisecond():
 
 
 def test_inputs_that_are_not_alike_are_called_as_often_by_both_sides():
-    sides = Fake(1e-5), Fake(5e-4)
-    measured = measure(sides, Timer(pairs=20, warmup=1), random.Random(0), lambda done, total: None, alike=False)
+    sides = Fake(5e-5), Fake(5e-4)
+    measured = measure(sides, Timer(pairs=20, warmup=6), random.Random(0), lambda done, total: None, alike=False)
 
-    assert measured.inner == (20, 20)
-    assert [first for first, _ in sides[0].trials[1:]] == [first for first, _ in sides[1].trials[1:]]
+    assert measured.inner == (4, 4)
+    assert [first for first, _ in sides[0].trials] == [first for first, _ in sides[1].trials]
+
+
+def test_a_trial_is_longer_where_much_goes_by_around_it():
+    class Slow(Fake):
+        def trial(self, first, inner, *, keep=False):
+            time.sleep(4e-4)
+            return super().trial(first, inner, keep=keep)
+
+    side = Slow(5e-5)
+
+    assert run(side, pairs=1).inner == (20,)
 
 
 def test_a_device_may_ask_for_one_call_at_a_time():
