@@ -156,7 +156,8 @@ class Pair:
             for place, result in zip((snapshots.folder, folder), results, strict=True)
         ]
         try:
-            for measurement in measurements(jobs, self._timer, folder, self._watch, alone, self._plan.processes):
+            plan = self._plan.processes, sum(_call_seconds(result) for result in results)
+            for measurement in measurements(jobs, self._timer, folder, self._watch, alone, *plan):
                 if not measurement.together and not self.comparison.measurements:
                     note = f"each side was timed in its own process: {self._why()}"
                     self.update(notes=(*self.comparison.notes, note))
@@ -254,6 +255,10 @@ def _rerun(session: Session) -> Rerun:
         return session.rerun()
     except SideFailed as error:
         return Rerun(setting="another run", verdict="unjudged", note=f"failed: {error.failure.message}")
+
+
+def _call_seconds(result: Result) -> float:
+    return result.preparation.seconds.get("second", 0.0) if result.preparation else 0.0
 
 
 def _first(trusted: Trusted) -> str | None:

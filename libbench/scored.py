@@ -77,7 +77,7 @@ def _of_leaf(leaf: LeafReport) -> tuple[float, ErrorClass]:
     if leaf.grid is not None and dtype in leaf.grid:
         level = leaf.grid[dtype]
         return (math.inf if level is None else level), _values(leaf)
-    return (-math.inf if _equal(leaf) else math.inf), _values(leaf)
+    return (-math.inf if equal(leaf) else math.inf), _values(leaf)
 
 
 def _form(leaf: LeafReport) -> ErrorClass:
@@ -98,7 +98,8 @@ def _values(leaf: LeafReport) -> ErrorClass:
     return "nan" if any(leaf.nans) else "inf"
 
 
-def _equal(leaf: LeafReport) -> bool:
+def equal(leaf: LeafReport) -> bool:
+    """Tell whether the values of an output that has the same form on both sides are equal."""
     if leaf.level is not None:
         return leaf.level == -math.inf
     return not leaf.mismatches and (leaf.max_abs is None or leaf.max_abs.value == 0)

@@ -13,13 +13,13 @@ from pathlib import Path
 from libbench.config import digest
 from libbench.interfaces import Event, Runner, Session
 from libbench.job import Job
-from libbench.measure import MOST_PAIRS, ROUND
+from libbench.measure import MOST_PAIRS, OVERRUN, ROUND
 from libbench.measured import STRAYED, Measurement, Timing
 from libbench.reruns import compare_runs
 from libbench.result import SIDES, Failure, Preparation, Result, SideFailed
 from libbench.settings import Timer
 from libbench.side import first_outputs
-from libbench.speed import speedups
+from libbench.speed import LEAST_PAIRS, speedups
 from libbench.tree import load_snapshot
 
 Watch = Callable[[str, Event], None]
@@ -48,18 +48,20 @@ def measurements(
     watch: Watch,
     alone: Sequence[Path | None] = (),
     processes: int | None = None,
+    pair_seconds: float = 0.0,
 ) -> Iterator[Measurement]:
     """Time one side, or two against each other, in one fresh process after another.
 
     Two sides share a process where they name one runner and are there what they were alone: modules of one name or a
     global switch of the other side may make something else of them, which shows in the outputs of the first call.
-    A second copy of the reference is timed beside them, as long as there is room for it.
+    A second copy of the reference is timed beside them, as long as there is room for it and time for an interval.
 
     Args:
         jobs: one, or the reference and the target.
         timer: its budget is shared among the processes.
         alone: for each job, the folder of the session that evaluated it; None leaves the side unchecked.
         processes: at most so many; None leaves it to the runner.
+        pair_seconds: what a pair takes, as far as is known.
 
     Raises:
         SideFailed: a side failed; its `side` is the job's position, None when it cannot be told.
@@ -68,7 +70,9 @@ def measurements(
     runner = runner_of(jobs[0])
     count = min(runner.processes, processes or runner.processes)
     share = replace(timer, budget=timer.budget / count)
-    together, copies = one_runner(jobs), jobs[:1] if len(jobs) > 1 else []
+    # Where no process comes to an interval there is no verdict, and so none that the copy could keep from being given.
+    interval = pair_seconds * LEAST_PAIRS <= OVERRUN * share.budget
+    together, copies = one_runner(jobs), jobs[:1] if len(jobs) > 1 and interval else []
     done: list[Measurement] = []
     for number in range(1, count + 1):
         place, begin = folder / f"timing-{number}", time.monotonic()

@@ -84,7 +84,7 @@ _OR_SAVED = "or the folder of a saved one"
 def _add_diff(parser: argparse.ArgumentParser) -> None:
     _add_sides(parser, required=True)
     _add_samples(parser.add_mutually_exclusive_group(), parser)
-    _add_list(parser, required=False)
+    add_list(parser, required=False)
     parser.set_defaults(list=None)
     _add_judging(parser)
     _add_common(parser)
@@ -101,7 +101,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
         help="a pair a line: REFERENCE TARGET [KEY=VALUE ...], ref.KEY for one side",
     )
     _add_samples(lists, parser)
-    _add_list(parser, required=True)
+    add_list(parser, required=True)
     _add_judging(parser)
     _add_common(parser)
 
@@ -114,7 +114,7 @@ def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", type=Path, metavar="DIR", help="what the paths of --sample-list are relative to")
 
 
-def _add_list(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def add_list(parser: argparse.ArgumentParser, *, required: bool) -> None:
     more = "" if required else ", of graph samples"
     parser.add_argument(
         "--to", type=Path, required=required, metavar="FILE", help=f"the rows{more}, as JSON lines; gone on with"
@@ -167,7 +167,7 @@ def _add_ranks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", help="config file, with a runner that has ranks")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
     parser.add_argument("--seed", type=int, help="seed; by default the config's own")
-    _add_limits(parser)
+    add_limits(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
@@ -266,7 +266,7 @@ def _add_sample(parser: argparse.ArgumentParser) -> None:
     )
     checked.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="samples, or folders with samples")
     for action in (made, checked):
-        _add_limits(action)
+        add_limits(action)
     listed = actions.add_parser("list", help="name the samples below a folder, without running them")
     listed.add_argument("folder", type=Path, metavar="DIR", help="folder with samples")
     listed.add_argument("--max-size", type=_size, metavar="SIZE", help="only those whose tensors take no more")
@@ -319,7 +319,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=_duration, metavar="TIME", help="time for so long at most, as 60s or 5m (30s)")
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")
-    _add_limits(parser)
+    add_limits(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
 
 
@@ -329,7 +329,7 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
 
 
-def _add_limits(parser: argparse.ArgumentParser) -> None:
+def add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage of a side")
     parser.add_argument("--memory", type=_size, metavar="SIZE", help="limit of what a side's process may take")
 

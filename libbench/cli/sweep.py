@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from libbench.cli.graphs import sample_rows, wants_samples
 from libbench.cli.output import put, style_of, tell
@@ -18,40 +20,60 @@ from libbench.records import encode
 from libbench.report.json import from_json, to_json
 from libbench.report.rows import Outcome, RowTable, render_summary
 from libbench.report.words import plural
+from libbench.result import Comparison
 from libbench.rowfile import SAMPLE, RowFile
 from libbench.rows import Row, check_rows, is_broken, is_settled, key_of, run_rows
 
 Keyed = dict[str, Row]
+TellRow = Callable[[Row, Comparison], None]
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run the rows that are not done, print each, and give the largest exit code of all."""
+    """Run the rows of the flags that are not done, print each, and give the largest exit code of all."""
+    return run_list(sample_rows(arguments) if wants_samples(arguments) else rows_of(arguments), arguments)
+
+
+def run_list(listed: Sequence[Row], arguments: argparse.Namespace, tell_row: TellRow = lambda row, found: None) -> int:
+    """Run the rows of a list that are not done, print each, and give the largest exit code of all.
+
+    Args:
+        arguments: those of `libbench sweep`; where `to` is None, no row was done before and none is kept.
+        tell_row: is told of every row, those that were done before first, each before it is printed.
+    """
     plan = plan_of(arguments)
-    listed = sample_rows(arguments) if wants_samples(arguments) else rows_of(arguments)
     rows: Keyed = {}
     for row in listed:
         rows.setdefault(key_of(row, plan), row)
-    with RowFile(arguments.to) as file:
-        outcomes = _known(file, arguments.to, rows, retry=arguments.retry)
+    with _row_file(arguments.to) as file:
+        outcomes = _known(file, rows, tell_row, retry=arguments.retry)
         left = {key: row for key, row in rows.items() if key not in outcomes}
         check_rows(list(left.values()), plan, arguments.jobs)
         _tell_begin(arguments, len(listed), rows, len(outcomes), len(file.rows.keys() - rows.keys()))
-        _run(arguments, plan, left, outcomes, file, rows)
+        _run(arguments, plan, left, outcomes, file, rows, tell_row)
     put("")
     put(render_summary([outcomes[key] for key in rows], **style_of()))
     return max(outcome.exit_code for outcome in outcomes.values())
 
 
-def _known(file: RowFile, path: Path, rows: Keyed, *, retry: bool) -> dict[str, Outcome]:
+@contextmanager
+def _row_file(path: Path | None) -> Iterator[RowFile]:
+    with ExitStack() as stack:
+        if path is None:
+            path = Path(stack.enter_context(TemporaryDirectory(prefix="libbench-"))) / "rows.jsonl"
+        yield stack.enter_context(RowFile(path))
+
+
+def _known(file: RowFile, rows: Keyed, tell_row: TellRow, *, retry: bool) -> dict[str, Outcome]:
     """Give what came of the rows that need not be run again."""
     found = {}
-    for key in rows.keys() & file.rows.keys():
+    for key in (key for key in rows if key in file.rows):
         try:
             comparison = from_json(file.read(key))
         except LibbenchError as error:
-            raise LibbenchError(f"the row {rows[key].name!r} in {path} cannot be read: {error}") from error
+            raise LibbenchError(f"the row {rows[key].name!r} in {file.path} cannot be read: {error}") from error
         if is_settled(comparison) if retry else not is_broken(comparison):
             found[key] = Outcome.of(comparison)
+            tell_row(rows[key], comparison)
     return found
 
 
@@ -72,6 +94,7 @@ def _run(
     outcomes: dict[str, Outcome],
     file: RowFile,
     rows: Keyed,
+    tell_row: TellRow,
 ) -> None:
     """Run what is left; each row is on disk before it is printed."""
     keys, pairs = list(left), list(left.values())
@@ -90,5 +113,7 @@ def _run(
                 sample = {} if row.sample is None else {SAMPLE: encode(row.sample)}
                 file.add(key, {"row": row.name, **sample, **to_json(comparison)})
                 outcomes[key] = Outcome.of(comparison)
+                with progress.aside():
+                    tell_row(row, comparison)
                 text = table.line(len(outcomes), row.name, comparison)
                 progress.print(with_traceback(text, arguments, comparison.reference, comparison.target))
