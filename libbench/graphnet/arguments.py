@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from libbench.cli.arguments import add_limits, add_list
-from libbench.cli.graphs import samples_at
-from libbench.errors import LibbenchError
 from libbench.graphnet.keys import Args, check_and_complete_args, meanings, read_config
 
 _JSON = "JSON, plain or as base64, or a file with it"
@@ -43,20 +41,6 @@ def perf_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def samples_of(arguments: argparse.Namespace, args: Args) -> Mapping[str, Path]:
-    """Give the folder of each sample that the flags or the config name, by its path from where all of them lie.
-
-    Raises:
-        LibbenchError: none is named, or there is none.
-    """
-    folder = arguments.model_path or (None if arguments.model_path_list else _path(args.model_path))
-    if folder is None and arguments.model_path_list is None:
-        raise LibbenchError("nothing to run: give --model-path, or --model-path-list")
-    if folder is not None and arguments.model_path_list is not None:
-        raise LibbenchError("give --model-path or --model-path-list, not both")
-    return samples_at(folder, arguments.model_path_list, _path(args.model_path_prefix))
-
-
 def args_of(text: str | None, name: str, arguments: argparse.Namespace) -> Args:
     """Give the config that a flag holds, with what other flags say in place of its own.
 
@@ -72,10 +56,6 @@ def args_of(text: str | None, name: str, arguments: argparse.Namespace) -> Args:
         timeout=args.timeout if arguments.timeout is None else arguments.timeout,
         memory=args.memory if arguments.memory is None else arguments.memory,
     )
-
-
-def _path(text: str | None) -> Path | None:
-    return None if text is None else Path(text)
 
 
 def _parser(name: str, text: str) -> argparse.ArgumentParser:

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
-from libbench.child import warm_up
-from libbench.cli.graphs import row_on
 from libbench.cli.main import guarded
-from libbench.cli.sweep import run_list
-from libbench.graphnet.arguments import args_of, diff_arguments, samples_of
-from libbench.graphnet.jobs import job_of
-from libbench.graphnet.keys import Args
-from libbench.graphnet.log import Told, comparison_lines
-from libbench.graphnet.writing import Log
-from libbench.result import SIDES, Comparison
-from libbench.rows import Row
+from libbench.graphnet.arguments import diff_arguments
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,24 +17,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from libbench.child import warm_up
+
+    # The fork server imports torch on another core while this process does.
     warm_up()
-    texts = arguments.reference_config, arguments.target_config
-    configs = {side: args_of(text, f"{side} config", arguments) for side, text in zip(SIDES, texts, strict=True)}
-    samples = samples_of(arguments, configs[SIDES[0]])
-    rows = [_row(folder, path, configs) for path, folder in samples.items()]
-    with Log(arguments.log) as log:
+    from libbench.graphnet.comparing import compare
 
-        def tell_row(row: Row, comparison: Comparison) -> None:
-            assert row.sample is not None
-            told = Told(str(samples[row.sample.path]), row.sample.name, tuple(configs.values()))
-            log.write(comparison_lines(told, comparison))
-
-        return run_list(rows, arguments, tell_row)
-
-
-def _row(folder: Path, path: str, configs: Mapping[str, Args]) -> Row:
-    reference, target = (job_of(args, folder, side) for side, args in configs.items())
-    return row_on(folder, path, reference, target)
+    return compare(arguments)
 
 
 if __name__ == "__main__":

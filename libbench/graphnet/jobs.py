@@ -1,19 +1,40 @@
-"""From a GraphNet config and a graph sample to a job."""
+"""From GraphNet configs and flags to graph samples, and to the jobs that run them."""
 
 from __future__ import annotations
 
+import argparse
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from libbench.cli.graphs import samples_at
 from libbench.config import Call
-from libbench.errors import ConfigError
+from libbench.errors import ConfigError, LibbenchError
 from libbench.graphnet.compilers import compiler_of
 from libbench.graphnet.keys import Args
 from libbench.job import Job
 from libbench.sampled import GRAPH_SAMPLE
 
 _CUDA = re.compile(r"cuda(?::(\d+))?")
+
+
+def samples_of(arguments: argparse.Namespace, args: Args) -> Mapping[str, Path]:
+    """Give the folder of each sample that the flags or the config name, by its path from where all of them lie.
+
+    Raises:
+        LibbenchError: none is named, or there is none.
+    """
+    folder = arguments.model_path or (None if arguments.model_path_list else _path(args.model_path))
+    if folder is None and arguments.model_path_list is None:
+        raise LibbenchError("nothing to run: give --model-path, or --model-path-list")
+    if folder is not None and arguments.model_path_list is not None:
+        raise LibbenchError("give --model-path or --model-path-list, not both")
+    return samples_at(folder, arguments.model_path_list, _path(args.model_path_prefix))
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)
 
 
 def job_of(args: Args, sample: Path, name: str) -> Job:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from libbench.errors import ConfigError, did_you_mean
-from libbench.namespaces import RUNNERS
 from libbench.records import decode
 
 NOTHING = ("", "None", "null")
@@ -45,7 +44,9 @@ class Args:
     inputs: Literal["drawn", "graphnet"] = _key("drawn", "`graphnet` draws the very numbers that GraphNet draws")
     weights: Literal["bound", "arguments"] = _key("bound", "`arguments` passes weights with every call, as GraphNet")
     budget: float = _key(1.0, "seconds that the timing may take, unless `trials` take longer")
-    runner_type: str = _key("process", f"where a side runs: {', '.join(f'`{name}`' for name in RUNNERS)}")
+    runner_type: Literal["local", "process", "remote", "ray"] = _key(
+        "process", "where a side runs: `process`, a child of this machine; `local`, here; `remote`, a Ray cluster"
+    )
     machine: str | None = _key(None, "with `remote`: the host of a Ray cluster's head")
     port: int | None = _key(None, "with `remote`: its port")
     resources: Mapping[str, float] | None = _key(None, 'with `remote`: what the node must have, as `{"A": 1}`')
@@ -69,6 +70,10 @@ class Args:
         for name in ("machine", "port", "resources", "num_gpus"):
             if getattr(self, name) is not None and self.runner_type not in ("remote", "ray"):
                 raise ValueError(f"{name} wants the runner_type 'remote', got {self.runner_type!r}")
+        if self.runner_type == "remote" and None in (self.machine, self.port):
+            raise ValueError("the runner_type 'remote' wants a machine and a port: those of a Ray cluster's head")
+        if self.runner_type == "local" and self.memory is not None:
+            raise ValueError("memory is a limit of a process, and the runner_type 'local' has none of its own")
 
 
 def meanings() -> dict[str, tuple[Any, str]]:
@@ -105,9 +110,7 @@ def _flat(given: Mapping[str, Any], name: str) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for space, value in given.items():
         if space not in spaces:
-            raise ConfigError(
-                f"{name} has the namespace{'s'[: len(spaces) > 1]} {' and '.join(spaces)}; {space!r} belongs into one"
-            )
+            raise ConfigError(f"{name} has namespaces, and {space!r} belongs into one: {' or '.join(spaces)}")
         if not isinstance(value, Mapping):
             raise ConfigError(f"{space} of {name} must be a dict, got {value!r}")
         for key in value:
