@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -34,6 +34,7 @@ EAGER = ("eager", "compiled")
 CLOCKS: Mapping[str, str] = {"wall": "e2e", "gpu": "gpu", "gpu cold cache": "gpu"}
 """What it calls the clocks."""
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_SIGNS = re.compile(r"Error:|Exception:|all_close")
 EQUAL = "equal"
 NONE = "none"
 
@@ -95,7 +96,7 @@ def _comparison(told: Told, comparison: Comparison) -> Iterator[str]:
     yield from _performances(comparison)
     if sample.error == "unjudged":
         why = "; ".join(check.found for check in comparison.checks if check.verdict == "unjudged")
-        yield f"[Result][unjudged]: {why.replace('Error:', 'Error')}"
+        yield f"[Result][unjudged]: {_harmless(why)}"
     elif sample.error in ("compile", "runtime"):
         yield from _failed_target(sample, comparison)
     else:
@@ -103,10 +104,10 @@ def _comparison(told: Told, comparison: Comparison) -> Iterator[str]:
         yield from _speedups(sample, comparison)
 
 
-def _config(told: Told, side: int, result: Result) -> dict[str, Any]:
+def _config(told: Told, side: int, result: Result) -> dict[str, str]:
     args = told.sides[side]
     version = result.preparation.compiler if result.preparation else f"torch {result.environment.get('torch', '')}"
-    return {
+    config = {
         "model": told.model,
         "seed": args.seed,
         "device": args.device,
@@ -117,6 +118,12 @@ def _config(told: Told, side: int, result: Result) -> dict[str, Any]:
         "trials": args.trials,
         "compile_framework_version": version.strip(),
     }
+    return {key: _harmless(str(value)) for key, value in config.items()}
+
+
+def _harmless(text: str) -> str:
+    """Give a text without what GraphNet takes for a sign, wherever in a line it stands."""
+    return _SIGNS.sub(lambda sign: sign[0].rstrip(":").replace("_", " "), text)
 
 
 def _word(result: Result) -> str:
