@@ -27,7 +27,7 @@ class Held:
         for tensor in given:
             place = _place(tensor)
             if place is not None:
-                self._given.setdefault(place, []).append((tensor, _version(tensor)))
+                self._given.setdefault(place, []).append((tensor, version_of(tensor)))
 
     def returned(self, outputs: Any) -> tuple[str, ...]:
         """Give the paths of the outputs that lie in that memory, where no call has written to it."""
@@ -36,7 +36,7 @@ class Held:
     def _as_it_was(self, tensor: torch.Tensor) -> bool:
         place = _place(tensor)
         known = [] if place is None else self._given.get(place, [])
-        return bool(known) and all(_version(each) == version for each, version in known)
+        return bool(known) and all(version_of(each) == version for each, version in known)
 
 
 def _place(tensor: torch.Tensor) -> Place | None:
@@ -48,6 +48,6 @@ def _place(tensor: torch.Tensor) -> Place | None:
     return (str(tensor.device), start) if start else None
 
 
-def _version(tensor: torch.Tensor) -> int:
+def version_of(tensor: torch.Tensor) -> int:
     """Give how often a tensor was written to; -1 where torch does not count, as in inference mode."""
     return -1 if tensor.is_inference() else int(tensor._version)

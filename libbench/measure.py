@@ -40,6 +40,8 @@ NULL_PAIRS = 20
 NULL_SHARE = 0.25
 """The share of the budget that these may take."""
 LONGEST_WARMUP = 3.0
+WARMUP_SHARE = 0.25
+"""Nor does the warm-up of a side take more than this share of the budget, which it is no part of."""
 LEAST_WARMUP = 6
 STEADY = 0.05
 """Two halves of the last calls agree when their medians differ by no more than this share."""
@@ -106,7 +108,7 @@ def measure(
             that they make them on the same inputs.
     """
     with quiet():
-        warm = [_warm_up(side, timer.warmup) for side in (*sides, *([] if copy is None else [copy]))]
+        warm = [_warm_up(side, timer) for side in (*sides, *([] if copy is None else [copy]))]
         shortest = max(shortest, AROUND * max(each.around for each in warm))
         inner = [min(_calls(each.seconds, shortest, longest), most_calls or MOST_CALLS) for each in warm]
         inner = inner if alike else [max(inner)] * len(inner)
@@ -248,13 +250,14 @@ class _Warm(NamedTuple):
     calls: int
 
 
-def _warm_up(side: Timed, calls: int | None) -> _Warm:
+def _warm_up(side: Timed, timer: Timer) -> _Warm:
     """Call so many times, or until the calls are steady."""
+    calls, longest = timer.warmup, min(LONGEST_WARMUP, WARMUP_SHARE * timer.budget)
     side.refresh(0)
     seconds: list[float] = []
     begin = now = time.perf_counter()
     around: list[float] = []
-    while not _warmed(seconds, now - begin, calls):
+    while not _warmed(seconds, now - begin > longest, calls):
         seconds.append(side.trial(len(seconds), 1).clocks["wall"])
         before, now = now, time.perf_counter()
         around.append(max(0.0, now - before - seconds[-1]))
@@ -262,8 +265,8 @@ def _warm_up(side: Timed, calls: int | None) -> _Warm:
     return _Warm(statistics.median(last), statistics.median(around), len(seconds))
 
 
-def _warmed(seconds: list[float], took: float, calls: int | None) -> bool:
-    if took > LONGEST_WARMUP and len(seconds) >= (2 if calls is None else 1):
+def _warmed(seconds: list[float], late: bool, calls: int | None) -> bool:
+    if late and len(seconds) >= (2 if calls is None else 1):
         return True
     if calls is not None:
         return len(seconds) >= max(calls, 1)

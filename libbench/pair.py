@@ -27,7 +27,7 @@ from libbench.settings import Timer, Tolerance
 from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import null_arm, speedups, speedups_apart
-from libbench.timing import Watch, measurements, one_runner, runner_of, timed_alone
+from libbench.timing import Watch, call_of, measurements, one_runner, runner_of, timed_alone
 from libbench.trainings import curves_of, judged_by_curve
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
@@ -155,9 +155,9 @@ class Pair:
             place if result.preparation and result.preparation.repeats == "same" else None
             for place, result in zip((snapshots.folder, folder), results, strict=True)
         ]
+        call = max(map(call_of, results))
         try:
-            plan = self._plan.processes, sum(_call_seconds(result) for result in results)
-            for measurement in measurements(jobs, self._timer, folder, self._watch, alone, *plan):
+            for measurement in measurements(jobs, self._timer, folder, self._watch, alone, self._plan.processes, call):
                 if not measurement.together and not self.comparison.measurements:
                     note = f"each side was timed in its own process: {self._why()}"
                     self.update(notes=(*self.comparison.notes, note))
@@ -255,10 +255,6 @@ def _rerun(session: Session) -> Rerun:
         return session.rerun()
     except SideFailed as error:
         return Rerun(setting="another run", verdict="unjudged", note=f"failed: {error.failure.message}")
-
-
-def _call_seconds(result: Result) -> float:
-    return result.preparation.seconds.get("second", 0.0) if result.preparation else 0.0
 
 
 def _first(trusted: Trusted) -> str | None:

@@ -59,8 +59,8 @@ class Timer:
             pairs in a process has no interval and no verdict.
         precision: the half width of a process's interval, as a share of the ratio, at which it has enough pairs.
         budget: seconds that the timed rounds of all processes may take together, above 0.
-        warmup: calls before the timed ones, at most as many as three seconds have room for; None finds out when the
-            calls have become steady.
+        warmup: calls before the timed ones, or as many of them as a quarter of the budget has room for; None finds out
+            when the calls have become steady.
         least: pairs per process that are made even when the budget is used up, as long as it is not passed three
             times over; None for as many as an interval needs. Not together with `pairs`.
     """

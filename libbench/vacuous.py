@@ -46,7 +46,7 @@ def why(leaf: LeafReport) -> str:
         else f"every value is {value:.6g}"
         if isinstance(value, float)
         else f"every value is {value}",
-        "alias": "it is an input or a weight, as it was before the call",
+        "alias": "it is an input or a weight, as it was",
         "small": f"it is so small that zeros would pass (atol {leaf.atol:.3g})" if leaf.atol is not None else "",
     }[leaf.vacuous]
 

@@ -526,6 +526,15 @@ def test_where_there_is_no_room_for_a_copy_of_the_reference_the_two_are_timed_wi
     assert any("no second copy of the reference" in note for note in found.notes)
 
 
+def test_slow_calls_are_timed_in_as_few_processes_as_the_budget_has_room_for(config):
+    slow = model("import time; time.sleep(0.05); return y")
+    found = diff(config("a", slow), config("b", slow), Plan(budget=0.7))
+
+    assert len(found.measurements) == 1
+    assert len(found.measurements[0].clocks[0]["wall"].seconds) >= 6
+    assert found.null is None
+
+
 @pytest.mark.parametrize("line", ["compiler = TorchCompile", "compiler = L(TorchCompile)"])
 def test_a_part_whose_call_was_forgotten_is_an_error_with_its_line(config, line):
     file = config("a", f"from libbench.compilers.torch_compile import TorchCompile\n{line}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -13,6 +14,10 @@ from libbench.samples.reading import Argument, Sample, TensorMeta
 
 SMALL_STD = 0.01
 """Where none is known that could be used. Values that are all the same, as of a weight just made, hide mistakes."""
+
+
+TINY_EPS = 1e-8
+"""An epsilon that is kept as 0: it was below the six decimals that are kept, and 0 is none that a norm takes."""
 
 
 def by_name(sample: Sample, seed: int, number: int = 0, only: Collection[str] | None = None) -> dict[str, torch.Tensor]:
@@ -33,8 +38,10 @@ def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
     Values that are kept are used as they are. Integers are drawn evenly from `min_val` to `max_val` (without them
     they are 0, the one index that is always right), bools by a fair coin, floating values from the normal
     distribution of mean and std, mirrored at `min_val` and clamped between it and `max_val`. A std that is 0, None,
-    NaN or infinite is replaced by 0.01, for one value alone by 0; a mean that is no finite number by 0.
+    NaN or infinite is replaced by 0.01, for one value alone by 0; a mean that is no finite number by 0. What a norm
+    takes for a variance is never below 0, and its epsilon never 0, whether or not the sample says so.
     """
+    meta = _meant(meta)
     if meta.data is not None:
         return torch.tensor(meta.data, dtype=meta.dtype).reshape(meta.shape)
     generator = torch.Generator().manual_seed(_seed(seed, meta.name, number))
@@ -51,6 +58,16 @@ def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
             tensor.sub_(meta.min_val).abs_().add_(meta.min_val)
         tensor.clamp_(*_limits(meta))
     return tensor.to(meta.dtype)
+
+
+def _meant(meta: TensorMeta) -> TensorMeta:
+    """Give what is meant where a sample says less."""
+    name = meta.name.rstrip("_")
+    if name.endswith("eps") and meta.data is not None and not any(meta.data):
+        return replace(meta, data=(TINY_EPS,) * len(meta.data))
+    if name.endswith("running_var") and meta.min_val is None:
+        return replace(meta, min_val=0)
+    return meta
 
 
 def _integers(meta: TensorMeta, generator: torch.Generator) -> torch.Tensor:

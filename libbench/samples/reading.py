@@ -90,12 +90,14 @@ class Sample:
         info: what `graph_net.json` says, such as "framework", "source", "model_name".
         arguments: those of `forward`, in its order.
         metas: what is known of each argument, by name; there may be more of them than arguments.
+        stamp: when the file that tells of weights was last written, in nanoseconds.
     """
 
     path: Path
     info: Mapping[str, Any]
     arguments: tuple[Argument, ...]
     metas: Mapping[str, TensorMeta]
+    stamp: int = 0
 
     @property
     def code(self) -> Path:
@@ -137,7 +139,7 @@ def read_sample(path: str | Path) -> Sample:
         if each.name not in metas:
             hint = did_you_mean(each.name, metas) if len(metas) < 100 else ""
             raise SampleError(f"{path / CODE}:{each.line}: {WEIGHTS} describes no {each.name!r}{hint}")
-    return Sample(path, info, arguments, metas)
+    return Sample(path, info, arguments, metas, (path / WEIGHTS).stat().st_mtime_ns)
 
 
 def read_metas(file: Path) -> dict[str, TensorMeta]:

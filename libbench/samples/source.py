@@ -34,6 +34,9 @@ def rewritten(file: Path, device: str, bound: Collection[str]) -> CodeType:
 
 def changes_modes(file: Path) -> bool:
     """Tell whether the code switches gradients or autocast."""
+    text = file.read_text(encoding="utf-8")
+    if not any(mode in text for mode in _MODES):
+        return False  # most do not, and need not be parsed again to know it
     return any(getattr(node, "attr", getattr(node, "id", "")) in _MODES for node in ast.walk(parse_file(file)))
 
 
