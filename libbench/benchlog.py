@@ -40,9 +40,9 @@ class _Told:
 def samples_of(lines: Iterable[str], where: str = "log") -> list[Sample]:
     """Give the samples of a log, in their order; one that stands in it twice counts twice.
 
-    The reference ran where its dtypes stand in the log, and the target where its own do. Outputs are judged by the
-    lines of tolerance levels of their dtype in the reference, and others by the line of equality; what has no such
-    line does not pass.
+    The reference ran where its dtypes stand in the log, and the target where its own do, unless a status says that one
+    failed. Outputs are judged by the lines of tolerance levels of their dtype in the reference, and those of another
+    dtype by the line of equality; what has no such line does not pass.
 
     Args:
         lines: of the log.
@@ -111,17 +111,27 @@ def _sample(told: _Told) -> Sample:
 def _error(told: _Told) -> ErrorClass | None:
     """Give what is wrong whatever the level."""
     close = any(key.startswith("[all_close") for key in told.flags)
-    if "eager" in told.failed or not ("eager" in told.dtypes or close):
+    ran = [close or side in told.dtypes for side in ("eager", "compiled")]
+    if "eager" in told.failed:
         return "reference"
-    if not ("compiled" in told.dtypes or close):
-        return "compile"
     if "compiled" in told.failed:
-        return "runtime"
-    if not (told.matches.get("Shape") or close):
-        return "shape" if told.matches.get("DataType") else "type"
+        return "compile" if ran == [True, False] else "runtime"
+    if not ran[0]:
+        return "unjudged" if told.statuses else "reference"
+    if not ran[1]:
+        return "compile"
+    return _form(told, close=close) or (None if told.flags.get("[equal]") else "unjudged")
+
+
+def _form(told: _Told, *, close: bool) -> ErrorClass | None:
+    if told.matches.get("Shape") is False:
+        return "shape"
     if not told.matches.get("DataType"):
         return "type"
-    return None if told.flags.get("[equal]") else "unjudged"
+    if close or "Shape" in told.matches:
+        return None
+    # Where values are not finite at other places, no line speaks of a tolerance, and none says that shapes match.
+    return "nan" if "[equal]" in told.flags else "shape"
 
 
 def _passes(told: _Told, level: int) -> bool:

@@ -19,6 +19,9 @@ _GRAVITY: tuple[ErrorClass, ...] = (
 _NOT_SO = ("target timed outputs", "target ranks")
 """Checks of a target that does not always give the outputs that were compared."""
 
+_ELSEWHERE = ("unavailable", "lost")
+"""Kinds of failure that say nothing of the target."""
+
 
 def scored(comparison: Comparison, name: str, category: str = "") -> Sample:
     """Give what a comparison counts for, from its records alone; at several seeds the worst counts.
@@ -113,7 +116,7 @@ def _doubt(seeds: Sequence[Comparison], errors: set[ErrorClass]) -> Doubt | None
     if "reference" in errors:
         return "reference"
     failures = [seed.target.failure for seed in seeds if seed.target.failure is not None]
-    if "unjudged" in errors or any(failure.kind == "unavailable" for failure in failures):
+    if "unjudged" in errors or any(failure.kind in _ELSEWHERE for failure in failures):
         return "unjudged"
     checks = [check for seed in seeds for check in seed.checks]
     if any(check.name.startswith("reference") and check.verdict == "unjudged" for check in checks):

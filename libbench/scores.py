@@ -161,9 +161,10 @@ class Score:
         interval: 95 %, as in `Point`.
         points: one for each level, in their order.
         errors: how many samples have which error at level 1.
-        untimed: how many have no speedup, so that 1 counts.
-        inconclusive: of how many it is not known whether they are faster or slower.
-        no_interval: how many have a speedup without an interval; those whose source never has one do not count.
+        untimed: of those that pass at any level, how many have no speedup, so that 1 counts.
+        inconclusive: of how many of them it is not known whether they are faster or slower.
+        no_interval: how many of them have a speedup without an interval; these are inconclusive, too.
+        unsaid: how many of them have a speedup of which nothing more is said, as in a log.
     """
 
     samples: int
@@ -174,6 +175,7 @@ class Score:
     untimed: int = 0
     inconclusive: int = 0
     no_interval: int = 0
+    unsaid: int = 0
 
     def at(self, level: int) -> Point:
         """Give the point of a level.
@@ -188,6 +190,21 @@ class Score:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One run against another, sample by sample.
+
+    Attributes:
+        samples: how many both have.
+        aggregate: that of this run without that of the other one, of these samples alone; 0 of none.
+        interval: 95 %, as in `Point`.
+    """
+
+    samples: int
+    aggregate: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One file of results, scored.
 
@@ -199,6 +216,7 @@ class Run:
         judged: the score of those that are evidence about the target.
         categories: by category, the score of its samples; with `Scoring.judged` of those that are evidence.
         doubts: how many samples are no evidence, by what makes them so.
+        beside: this run against the first one; None for that itself.
     """
 
     name: str
@@ -208,6 +226,7 @@ class Run:
     judged: Score
     categories: Mapping[str, Score]
     doubts: Mapping[Doubt, int]
+    beside: Difference | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,20 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from libbench.scores import FROZEN, LEVELS, TOLERATED, WEIGHTS, Interval, Point, Run, Sample, Score, Scores, Scoring
+from libbench.scores import (
+    FROZEN,
+    LEVELS,
+    TOLERATED,
+    WEIGHTS,
+    Difference,
+    Interval,
+    Point,
+    Run,
+    Sample,
+    Score,
+    Scores,
+    Scoring,
+)
 
 Floats = NDArray[np.float64]
 
@@ -21,29 +34,57 @@ _AT_A_TIME = 4_000_000
 
 
 def score_runs(runs: Iterable[tuple[str, str, Sequence[Sample]]], settings: Scoring | None = None) -> Scores:
-    """Score several runs.
+    """Score several runs, and set each beside the first.
 
     Args:
         runs: name, file and samples of each.
         settings: by default b = 0.1, p = 0 and the errors "default".
     """
     settings = settings or Scoring()
-    return Scores(settings=settings, runs=tuple(_run(name, file, samples, settings) for name, file, samples in runs))
+    given = list(runs)
+    counted = [_counted(samples, settings) for _, _, samples in given]
+    found = [
+        Run(
+            name=name,
+            file=file,
+            samples=tuple(samples),
+            all=score(samples, settings),
+            judged=score(_judged(samples), settings),
+            categories=_by_category(counting, settings),
+            doubts=dict(Counter(sample.doubt for sample in samples if sample.doubt is not None)),
+            beside=_beside(counted[0], counting, settings) if number else None,
+        )
+        for number, ((name, file, samples), counting) in enumerate(zip(given, counted, strict=True))
+    ]
+    return Scores(settings=settings, runs=tuple(found))
 
 
-def _run(name: str, file: str, samples: Sequence[Sample], settings: Scoring) -> Run:
-    judged = [sample for sample in samples if sample.doubt is None]
+def _judged(samples: Sequence[Sample]) -> list[Sample]:
+    return [sample for sample in samples if sample.doubt is None]
+
+
+def _counted(samples: Sequence[Sample], settings: Scoring) -> Sequence[Sample]:
+    return _judged(samples) if settings.judged else samples
+
+
+def _by_category(samples: Sequence[Sample], settings: Scoring) -> dict[str, Score]:
     groups: dict[str, list[Sample]] = {}
-    for sample in judged if settings.judged else samples:
+    for sample in samples:
         groups.setdefault(sample.category, []).append(sample)
-    return Run(
-        name=name,
-        file=file,
-        samples=tuple(samples),
-        all=score(samples, settings),
-        judged=score(judged, settings),
-        categories={key: score(groups[key], settings) for key in sorted(groups)} if any(groups) else {},
-        doubts=dict(Counter(sample.doubt for sample in samples if sample.doubt is not None)),
+    return {name: score(groups[name], settings) for name in sorted(groups)} if any(groups) else {}
+
+
+def _beside(first: Sequence[Sample], samples: Sequence[Sample], settings: Scoring) -> Difference:
+    """Compare the aggregate of samples with that of the same ones in another run; of one name the last counts."""
+    ours, theirs = ({sample.name: sample for sample in each} for each in (samples, first))
+    both = [name for name in ours if name in theirs]
+    columns = [_columns([each[name] for name in both], settings)[:, -1:] for each in (ours, theirs)]
+    apart = columns[0] - columns[1]
+    ends = _intervals(apart, settings)
+    return Difference(
+        samples=len(both),
+        aggregate=float(apart.mean()) if both else 0.0,
+        interval=None if ends is None else _ends(ends[:, 0]),
     )
 
 
@@ -55,28 +96,39 @@ def score(samples: Sequence[Sample], settings: Scoring | None = None) -> Score:
         settings: as for `score_runs`.
     """
     settings = settings or Scoring()
-    levels = LEVELS[settings.errors]
-    strict = [[_counts(sample, t, settings) for t in levels] for sample in samples]
-    tolerant = [[_counts_tolerated(sample, t, settings) for t in levels] for sample in samples]
-    logs = [np.log(np.array(each).reshape(len(samples), len(levels))) for each in (strict, tolerant)]
-    weights = np.array([WEIGHTS.get(t, 0.0) for t in levels])
-    # A level's scores are means of logarithms, and so is the aggregate: one of each sample's weighted ones.
-    columns = np.column_stack([*logs, logs[1] @ (weights / weights.sum() / math.log(10))])
+    columns = _columns(samples, settings)
     means = columns.mean(axis=0) if len(samples) else np.zeros(columns.shape[1])
     ends = _intervals(columns, settings)
+    passing = [sample for sample in samples if sample.passes]
     return Score(
         samples=len(samples),
         aggregate=float(means[-1]),
         interval=None if ends is None else _ends(ends[:, -1]),
         points=tuple(
-            _point(samples, t, settings, means[i :: len(levels)], None if ends is None else ends[:, i :: len(levels)])
-            for i, t in enumerate(levels)
+            _point(samples, t, settings, means[2 * i : 2 * i + 2], None if ends is None else ends[:, 2 * i : 2 * i + 2])
+            for i, t in enumerate(LEVELS[settings.errors])
         ),
         errors=dict(Counter(sample.error for sample in samples if sample.error is not None)),
-        untimed=sum(sample.speedup is None for sample in samples),
-        inconclusive=sum(sample.speed == "inconclusive" for sample in samples),
-        no_interval=sum(sample.speed is not None and not sample.interval for sample in samples),
+        untimed=sum(sample.speedup is None for sample in passing),
+        inconclusive=sum(sample.speed == "inconclusive" for sample in passing),
+        no_interval=sum(sample.speed is not None and not sample.interval for sample in passing),
+        unsaid=sum(sample.speedup is not None and sample.speed is None for sample in passing),
     )
+
+
+def _columns(samples: Sequence[Sample], settings: Scoring) -> Floats:
+    """Give a row for each sample: what it counts for in S(t) and ES(t) of each level, as ln, and in the aggregate.
+
+    All scores are means of logarithms over samples, so that what they come to is the mean of a column.
+    """
+    levels = LEVELS[settings.errors]
+    counts = [
+        [each for t in levels for each in (_counts(sample, t, settings), _counts_tolerated(sample, t, settings))]
+        for sample in samples
+    ]
+    logs = np.log(np.array(counts).reshape(len(samples), 2 * len(levels)))
+    weights = np.array([WEIGHTS.get(t, 0.0) for t in levels])
+    return np.column_stack([logs, logs[:, 1::2] @ (weights / weights.sum() / math.log(10))])
 
 
 def _counts(sample: Sample, level: int, settings: Scoring) -> float:

@@ -1,43 +1,12 @@
-"""Logs as a GraphNet bench writes them, made by hand, and what GraphNet's own programs make of logs."""
+"""Logs as a GraphNet bench writes them, made by hand."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import random
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from libbench.compare.grid import DTYPES, LEVELS, pair
-from libbench.scores import LEVELS as SCORED
-
-FOLDER = Path(os.environ.get("LIBBENCH_PEERS", "")).resolve()
-FOUND = sorted(FOLDER.glob("*/graph_net_bench")) if os.environ.get("LIBBENCH_PEERS") else []
-"""Where a checkout of GraphNet is."""
-ABSENT = "LIBBENCH_PEERS names no folder with a checkout of GraphNet in it"
-ASKED = [(errors, power, penalty) for errors in SCORED for power, penalty in ((0.0, 0.1), (0.7, 0.25))]
-THEIRS = """
-import contextlib, json, sys
-from graph_net_bench import analysis_util
-from graph_net_bench.calculate_es_scores import calculate_es_scores_for_log_file_or_dir
-from graph_net_bench.positive_tolerance_interpretation_manager import get_positive_tolerance_interpretation
-
-found = []
-with contextlib.redirect_stdout(sys.stderr):
-    runs = analysis_util.scan_all_folders(sys.argv[1])
-    for errors, power, penalty in json.loads(sys.argv[2]):
-        # Its two ways disagree on a failing reference under mismatch_extended, and it stops then.
-        how = dict(interpretation_type=errors, negative_speedup_penalty=power, fpdb=penalty)
-        how["enable_aggregation_mode"] = errors == "default"
-        es = calculate_es_scores_for_log_file_or_dir(sys.argv[1], **how)
-        rule = get_positive_tolerance_interpretation(errors)
-        s = {run: analysis_util.calculate_scores(x, rule, p=power, b=penalty, type="St") for run, x in runs.items()}
-        found.append({run: {"s": s[run], "es": es[run]} for run in runs})
-print(json.dumps(found))
-"""
 
 PROMPT = "graph-net-bench-log"
 FOREIGN = (
@@ -115,17 +84,3 @@ def _flags(told: Told, level: float) -> str:
 
 def _prompted(said: list[str]) -> list[str]:
     return [f"{PROMPT} {line}" for line in said]
-
-
-def scores_by_graphnet(folder: Path) -> dict[tuple[str, float, float], dict]:
-    """Give S(t) and ES(t) of every log in a folder, by its stem, for each of what is `ASKED`."""
-    found = by_graphnet("-c", THEIRS, str(folder), json.dumps(ASKED))
-    return dict(zip(ASKED, json.loads(found), strict=True))
-
-
-def by_graphnet(*command: str) -> str:
-    """Give what Python prints with GraphNet's modules at hand."""
-    environment = os.environ | {"PYTHONPATH": str(FOUND[0].parent)}
-    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from bench_logs import ABSENT, ASKED, FOUND, by_graphnet, scores_by_graphnet
+import test_scores_peers as peer
 from samples_by_hand import CODE, write
 
 from libbench.benchlog import samples_of
@@ -21,20 +21,6 @@ from libbench.scoring import score
 HERE = {"device": "cpu", "runner_type": "local"}
 LAST = "return (add * L_self_buffers_running_var_.sqrt(),)"
 EAGER = {"compiler": "nope"}
-PLOTTED = """
-import json, sys
-import matplotlib
-matplotlib.use("agg")
-from graph_net_visual import plot_ESt
-
-def kept(file, **how):
-    lines = [(line.get_xdata(), line.get_ydata()) for line in plot_ESt.plt.gcf().axes[0].lines]
-    print("\\n" + json.dumps([[list(map(float, values)) for values in line] for line in lines]))
-
-plot_ESt.plt.savefig = kept
-how = dict(negative_speedup_penalty=0.0, fpdb=0.1, enable_aggregation_mode=True, interpretation_type="default")
-plot_ESt.main(plot_ESt.argparse.Namespace(benchmark_path=sys.argv[1], output_dir=sys.argv[2], **how))
-"""
 
 
 def spoilt(**changes):
@@ -106,7 +92,7 @@ def test_all_that_can_be_wrong_is_among_the_cases(comparisons):
 
 
 def test_each_block_counts_for_what_its_record_counts_for(comparisons, logs):
-    for errors, power, penalty in ASKED:
+    for errors, power, penalty in peer.ASKED:
         settings = Scoring(errors=errors, power=power, penalty=penalty, draws=0)
         for name, comparison in comparisons.items():
             ours, read = (score(each, settings) for each in ([scored(comparison, name)], samples_of(logs[name])))
@@ -119,31 +105,30 @@ def test_a_line_with_error_stands_only_where_a_side_failed(comparisons, logs):
         assert any("Error:" in line or "Exception:" in line for line in logs[name]) == failed, name
 
 
-@pytest.mark.skipif(not FOUND, reason=ABSENT)
+@peer.pytestmark
 def test_graphnets_scores_of_the_log_are_those_of_the_records(comparisons, logs, tmp_path):
     groups = {"all": list(logs), **{f"one{i}": [name] for i, name in enumerate(logs)}}
     for stem, names in groups.items():
         (tmp_path / f"{stem}.log").write_text("".join(f"{line}\n" for name in names for line in logs[name]))
 
-    theirs = scores_by_graphnet(tmp_path)
+    found = peer._run(peer.THEIRS, tmp_path, json.dumps(peer.ASKED))
 
-    for errors, power, penalty in ASKED:
+    for (errors, power, penalty), theirs in zip(peer.ASKED, found, strict=True):
         settings = Scoring(errors=errors, power=power, penalty=penalty, draws=0)
         for stem, names in groups.items():
             ours = score([scored(comparisons[name], name) for name in names], settings)
             for key in ("s", "es"):
-                wanted = {int(level): value for level, value in theirs[errors, power, penalty][stem][key].items()}
+                wanted = {int(level): value for level, value in theirs[stem][key].items()}
                 assert {p.level: getattr(p, key) for p in ours.points} == pytest.approx(wanted, rel=1e-6), names
 
 
-@pytest.mark.skipif(not FOUND, reason=ABSENT)
+@peer.pytestmark
 def test_graphnets_plot_of_the_log_shows_our_scores(comparisons, logs, tmp_path):
     (tmp_path / "run.log").write_text("".join(f"{line}\n" for block in logs.values() for line in block))
 
-    printed = by_graphnet("-c", PLOTTED, str(tmp_path / "run.log"), str(tmp_path / "plots"))
+    drawn = peer._run(peer.PLOTTED, tmp_path / "run.log", tmp_path / "plots")
 
     ours = score([scored(comparison, name) for name, comparison in comparisons.items()], Scoring(draws=0))
-    lines = json.loads(next(line for line in printed.splitlines() if line.startswith("[[")))
-    assert len(lines) == 4
-    for xs, ys in lines:
-        assert ys == pytest.approx([ours.at(int(x)).es for x in xs], rel=1e-6)
+    wanted = {int(level): value for level, value in drawn["run"].items()}
+    assert {point.level: point.es for point in ours.points} == pytest.approx(wanted, rel=1e-6)
+    assert (tmp_path / "plots" / "ESt_result.png").is_file()

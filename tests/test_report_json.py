@@ -18,6 +18,7 @@ from libbench.measured import Measurement, Timing
 from libbench.report.json import from_json, result_from_json, result_to_json, to_json
 from libbench.report.text import headline
 from libbench.result import Comparison, Evaluation, Result
+from libbench.scores import Scores
 
 DOCS = Path(__file__).parent.parent / "docs" / "json.md"
 
@@ -147,7 +148,11 @@ def records(kind, found=None):
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields"), [pytest.param(kind, fields, id=kind.__name__) for kind, fields in records(Comparison).items()]
+    ("kind", "fields"),
+    [
+        pytest.param(kind, fields, id=kind.__name__)
+        for kind, fields in {**records(Comparison), **records(Scores)}.items()
+    ],
 )
 def test_the_documentation_names_every_field_and_no_other(kind, fields):
     (section,) = re.findall(rf"^## {kind.__name__}\n(.*?)(?=^## |\Z)", DOCS.read_text(), re.DOTALL | re.MULTILINE)

@@ -212,11 +212,10 @@ def _add_score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judged", action="store_true", help="score only samples that are evidence about the target")
     parser.add_argument(
         "--category",
-        nargs="+",
-        action="extend",
+        action="append",
         default=[],
         metavar="NAME=GLOB",
-        help="source, tag or folder, or names of categories with a glob of sample names each",
+        help="source, tag or folder; or a category and a glob of sample names; may be repeated",
     )
     parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="of what is drawn for the intervals (0)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")

@@ -8,15 +8,15 @@ from string import ascii_uppercase
 from libbench.config.places import short
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import figure, one_line, plural
-from libbench.scores import FROZEN, Doubt, ErrorClass, Interval, Run, Score, Scores
+from libbench.scores import FROZEN, Difference, Doubt, ErrorClass, Interval, Run, Score, Scores
 
 _TOGETHER = 3
 """Runs whose levels stand side by side in a table."""
-_DOUBTS: dict[Doubt, tuple[str, str]] = {
-    "reference": ("failing reference", "failing references"),
-    "stochastic": ("reference that is stochastic", "references that are stochastic"),
-    "vacuous": ("vacuous one", "vacuous ones"),
-    "unjudged": ("that could not be judged", "that could not be judged"),
+_DOUBTS: dict[Doubt, str] = {
+    "reference": "with a failing reference",
+    "stochastic": "stochastic",
+    "vacuous": "vacuous",
+    "unjudged": "that could not be judged",
 }
 _ERRORS: dict[ErrorClass, str] = {
     "accuracy": "accuracy", "nan": "NaN", "inf": "infinity", "type": "type", "shape": "shape", "runtime": "runtime",
@@ -57,7 +57,10 @@ def render(scores: Scores, *, colour: bool = False, width: int = 100) -> str:
 def _pieces(scores: Scores) -> list[str]:
     if len(scores.runs) == 1:
         counted = scores.counted(scores.runs[0])
-        return [f"AGGREGATE {_with_interval(counted)}", f"{plural(counted.samples, 'sample')} {_count(counted)}"]
+        return [
+            f"AGGREGATE {_with_interval(counted)}",
+            f"{plural(counted.samples, 'sample')} {_count(counted.samples)}",
+        ]
     found = []
     for letter, run in zip(_letters(scores), scores.runs, strict=True):
         counted = scores.counted(run)
@@ -65,13 +68,13 @@ def _pieces(scores: Scores) -> list[str]:
     return found
 
 
-def _count(score: Score) -> str:
-    return "counts" if score.samples == 1 else "count"
+def _count(samples: int) -> str:
+    return "counts" if samples == 1 else "count"
 
 
-def _with_interval(score: Score) -> str:
-    ends = "no interval" if score.interval is None else "95 % interval {:.3f} to {:.3f}".format(*score.interval)
-    return f"{score.aggregate:.3f} ({ends})"
+def _with_interval(score: Score | Difference, sign: str = "") -> str:
+    ends = "no interval" if score.interval is None else f"95 % interval {_ends(score.interval)}"
+    return f"{round(score.aggregate, 3) + 0.0:{sign}.3f} ({ends})"
 
 
 def _write_settings(page: Page, scores: Scores) -> None:
@@ -91,7 +94,7 @@ def _write_run(page: Page, scores: Scores, run: Run) -> None:
     page.gap()
     letter = f"run {_letters(scores)[scores.runs.index(run)]}" if len(scores.runs) > 1 else "results"
     page.entry(letter, one_line(short(run.file)))
-    errors = [f"{count:,} {_ERRORS[error]}" for error, count in counted.errors.items()]
+    errors = [f"{counted.errors[error]:,} {word}" for error, word in _ERRORS.items() if error in counted.errors]
     passing = counted.at(FROZEN).passing
     page.entry(
         "samples",
@@ -100,30 +103,35 @@ def _write_run(page: Page, scores: Scores, run: Run) -> None:
     )
     page.entry("judged", _judged(run))
     page.entry("speed", _speed(counted))
-    again = counted.samples and len(run.samples) - len({sample.name for sample in run.samples})
+    if run.beside is not None:
+        page.entry(f"against {_letters(scores)[0]}", _beside(run.beside))
+    again = len(run.samples) - len({sample.name for sample in run.samples})
     if again:
-        page.entry("twice", f"{plural(again, 'sample')} stood there before, and {_it(again)} again", "warn")
-
-
-def _it(count: int) -> str:
-    return "counts" if count == 1 else "count"
+        page.entry("twice", f"{plural(again, 'sample')} of a name that came before, which {_count(again)}, too", "warn")
 
 
 def _judged(run: Run) -> str:
     if not run.doubts:
         return "all of them"
-    out = [f"{count:,} {_DOUBTS[doubt][count > 1]}" for doubt, count in run.doubts.items()]
+    out = [f"{run.doubts[doubt]:,} {words}" for doubt, words in _DOUBTS.items() if doubt in run.doubts]
     return f"{run.judged.samples:,} of {len(run.samples):,}, without {', '.join(out)}: {_with_interval(run.judged)}"
 
 
 def _speed(score: Score) -> str:
+    without = f" ({score.no_interval:,} of them without an interval)" if score.no_interval else ""
     odd = [
-        (score.inconclusive, "inconclusive, of which the point estimate counts"),
-        (score.no_interval, "without an interval"),
-        (score.untimed, "without a speedup, so that 1 counts"),
+        (score.inconclusive, f"inconclusive{without}: the point estimate counts"),
+        (score.unsaid, "as a log has them, without an interval"),
+        (score.untimed, "without a speedup: 1 counts"),
     ]
     found = [f"{count:,} {text}" for count, text in odd if count]
-    return "; ".join(found) or "a speedup of every sample"
+    return "; ".join(found) or "all are decided"
+
+
+def _beside(beside: Difference) -> str:
+    if not beside.samples:
+        return "no sample is in both"
+    return f"{_with_interval(beside, '+')} in the aggregate of {plural(beside.samples, 'sample')} that both have"
 
 
 def _write_levels(page: Page, scores: Scores, run: Run) -> None:
@@ -142,7 +150,7 @@ def _write_levels(page: Page, scores: Scores, run: Run) -> None:
         for p in score.points
     ]
     if beside:
-        columns += [Column("judged: pass", right=True), Column("S(t)", right=True), Column("95 %", drop=1)]
+        columns += [Column("judged pass", right=True), Column("S(t)", right=True), Column("95 %", drop=1)]
         for row, point in zip(rows, run.judged.points, strict=True):
             row += [f"{point.passing:,}", _number(point.s), _ends(point.s_interval)]
     page.table(columns, rows)
@@ -150,20 +158,15 @@ def _write_levels(page: Page, scores: Scores, run: Run) -> None:
 
 def _write_side_by_side(page: Page, scores: Scores, first: int) -> None:
     runs = scores.runs[first : first + _TOGETHER]
-    columns = [Column("t", right=True)]
-    for letter in _letters(scores)[first : first + _TOGETHER]:
-        columns += [Column(f"{letter}: {head}" if head == "pass" else head, right=True) for head in _HEADS]
-    rows: list[list[Cell]] = []
-    for i, point in enumerate(scores.counted(runs[0]).points):
-        row: list[Cell] = [str(point.level)]
-        for run in runs:
-            own = scores.counted(run).points[i]
-            row += [f"{own.passing:,}", _number(own.s), _number(own.es), _number(run.judged.points[i].s)]
-        rows.append(row)
+    beside = any(run.doubts for run in runs) and not scores.settings.judged
+    columns, rows = [Column("t", right=True)], [[str(point.level)] for point in runs[0].all.points]
+    for letter, run in zip(_letters(scores)[first : first + _TOGETHER], runs, strict=True):
+        heads = [f"{letter} pass", "S(t)", "ES(t)", *(["judged"] if beside else [])]
+        columns += [Column(head, right=True) for head in heads]
+        points = zip(rows, scores.counted(run).points, run.judged.points, strict=True)
+        for row, point, judged in points:
+            row += [f"{point.passing:,}", _number(point.s), _number(point.es), *([_number(judged.s)] if beside else [])]
     page.table(columns, rows)
-
-
-_HEADS = ("pass", "S(t)", "ES(t)", "judged S")
 
 
 def _write_categories(page: Page, scores: Scores) -> None:
@@ -173,7 +176,7 @@ def _write_categories(page: Page, scores: Scores) -> None:
         for letter, run in zip(_letters(scores), scores.runs, strict=True)
         for category, score in run.categories.items()
     )
-    if not found:
+    if len({category for category, _, _ in found}) < 2:
         return
     columns = [
         Column("category", least=12),
@@ -187,7 +190,7 @@ def _write_categories(page: Page, scores: Scores) -> None:
     ]
     rows: list[list[Cell]] = [
         [
-            one_line(category), letter, f"{score.samples:,}", f"{score.aggregate:.3f}", _ends(score.interval),
+            one_line(category), letter, f"{score.samples:,}", _number(score.aggregate), _ends(score.interval),
             _number(score.at(_USUAL).s), _number(score.at(FROZEN).es), f"{_number(score.at(FROZEN).alpha)}x",
         ]
         for category, letter, score in found
@@ -203,7 +206,7 @@ def _letters(scores: Scores) -> Sequence[str]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.3f}" if value < 1000 else figure(value, 4)
+    return f"{round(value, 3) + 0.0:.3f}" if value < 10 else figure(value, 4)
 
 
 def _ends(interval: Interval | None) -> str:
