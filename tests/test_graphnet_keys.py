@@ -3,20 +3,23 @@
 import base64
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from libbench.config import difference, digest, freeze
 from libbench.errors import ConfigError
-from libbench.graphnet.arguments import diff_arguments
+from libbench.graphnet.arguments import diff_arguments, perf_arguments
 from libbench.graphnet.compilers import ABSENT, COMPILERS
 from libbench.graphnet.jobs import job_of
+from libbench.graphnet.kept import file_name
 from libbench.graphnet.keys import Args, check_and_complete_args, meanings, read_config
 from libbench.job import Job
 from libbench.settings import Timer
 
 ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "from_graphnet.md").read_text()
 SAMPLE = ROOT / "configs" / "samples" / "attention"
 
 
@@ -175,15 +178,39 @@ def test_every_compiler_of_graphnet_is_known():
     assert theirs <= COMPILERS.keys() | ABSENT.keys()
 
 
+@pytest.mark.parametrize("read", [diff_arguments, perf_arguments])
+def test_the_page_lists_every_flag(read, capsys):
+    with pytest.raises(SystemExit):
+        read(["--help"])
+
+    flags = set(re.findall(r"--[a-z-]+", capsys.readouterr().out.partition("options:")[2].partition("keys of")[0]))
+    assert "--model-path-list" in flags
+    assert {flag for flag in flags - {"--help"} if f"`{flag}" not in PAGE} == set()
+
+
+def test_the_commands_of_the_page_can_be_run():
+    commands = [shlex.split(line)[1:] for line in PAGE.splitlines() if line.startswith("python ")]
+    tools = {"tools/eval_backend_diff.py": diff_arguments, "tools/eval_backend_perf.py": perf_arguments}
+
+    for tool, *flags in commands:
+        if tool not in tools:
+            continue
+        read = tools[tool](flags)
+        for text in (getattr(read, name, None) for name in ("config", "reference_config", "target_config")):
+            job_of(check_and_complete_args(read_config(text, "config"), "config"), read.model_path, "config")
+        assert read.model_path.is_dir()
+    assert len(commands) == 4
+    assert file_name("configs/samples/attention") in commands[3][2]
+
+
 def test_the_help_and_the_page_list_every_key(capsys):
     with pytest.raises(SystemExit):
         diff_arguments(["--help"])
     shown = capsys.readouterr().out
-    page = (ROOT / "docs" / "from_graphnet.md").read_text()
 
     for key, (default, meaning) in meanings().items():
         assert f"  {key} ({default!r}): " in shown
-        assert f"| `{key}` | `{json.dumps(default)}` | {meaning} |" in page
+        assert f"| `{key}` | `{json.dumps(default)}` | {meaning} |" in PAGE
     assert set(meanings()) == set(Args.__dataclass_fields__)
-    rows = re.findall(r"^\| `(\w+)` \| `[^|]*` \|", page.partition("## Keys")[2].partition("\n## ")[0], re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| `[^|]*` \|", PAGE.partition("## Keys")[2].partition("\n## ")[0], re.MULTILINE)
     assert rows == list(meanings())
