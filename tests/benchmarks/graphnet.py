@@ -154,24 +154,21 @@ def _rows(cost: Cost, other: Cost, comparisons: list[Comparison], samples: list[
     ratios = [sample.speedup for sample in samples if sample.speedup is not None]
     spread = f"{min(ratios):.3f} to {max(ratios):.3f}" if ratios else "-"
     what = f"small10, {len(comparisons)} samples"
-    walls, sizes = [f"{each.wall:.1f} s" for each in (cost, other)], [each.memory / 1e9 for each in (cost, other)]
+    walls, sizes = [each.wall for each in (cost, other)], [each.memory / 1e9 for each in (cost, other)]
     outside, shares = [each.outside for each in (cost, other)], [each.share for each in (cost, other)]
     return [
-        Row(f"{what}: wall time", walls[0], f"GraphNet {walls[1]}", cost.wall, WALL_BAR, " s"),
-        Row(f"{what}: memory", f"{sizes[0]:.2f} GB", f"GraphNet {sizes[1]:.2f} GB", sizes[0], MEMORY_BAR, " GB"),
-        Row(
-            f"{what}: time outside of calls",
-            f"{outside[0]:.1f} s",
-            f"GraphNet {outside[1]:.1f} s",
-            outside[0] / outside[1],
-        ),
-        Row(
-            f"{what}: share of it", f"{shares[0]:.1f}%", f"GraphNet {shares[1]:.1f}%", shares[0] / shares[1], SHARE_BAR
-        ),
-        Row(f"{what}: calls", f"{cost.calls}", f"GraphNet {other.calls}", cost.calls / other.calls),
+        Row(f"{what}: wall time", *_texts(walls, " s"), cost.wall, WALL_BAR, " s"),
+        Row(f"{what}: memory", *_texts(sizes, " GB"), sizes[0], MEMORY_BAR, " GB"),
+        Row(f"{what}: time outside of calls", *_texts(outside, " s"), outside[0] / outside[1]),
+        Row(f"{what}: share outside of calls", *_texts(shares, "%"), shares[0] / shares[1], SHARE_BAR),
+        Row(f"{what}: calls", *_texts([cost.calls, other.calls], ""), cost.calls / other.calls),
         Row(f"{what}: rows lost", str(lost), "none", float(lost), 0.0, ""),
         Row(f"{what}: called faster or slower", f"ratios {spread}", "none", float(called), 0.0, ""),
     ]
+
+
+def _texts(values: list[float], unit: str) -> tuple[str, str]:
+    return f"{values[0]:.3g}{unit}", f"GraphNet {values[1]:.3g}{unit}"
 
 
 if __name__ == "__main__":
