@@ -109,6 +109,9 @@ def _read(file: Path) -> list[Known]:
 def _rows(file: Path) -> Iterator[Known]:
     for document in read_rows(file):
         row = str(document.get("row", document["key"]))
+        found = document.get("comparison")
+        if isinstance(found, dict):
+            found["measurements"] = []  # each trial, of which nothing is scored, and which take longest to read
         try:
             comparison, graph = from_json(document), sample_of(document)
         except LibbenchError as error:
