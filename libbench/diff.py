@@ -114,7 +114,7 @@ def run(
     with work_folder(plan.save) as folder:
         job = replace(job, cache=str(folder / "cache"), group=uuid.uuid4().hex)
         snapshots = Snapshots(folder / OUTPUTS, limit=0 if plan.save is None else plan.spill)
-        result = Result(job.record())
+        result = Result(job.record(), began=time.time())
         # A place that cannot be written to is found now, not when there is something to lose.
         keep(result)
         with _written(folder, job, plan) as writer:

@@ -47,6 +47,8 @@ DEFAULTS: Mapping[str, str | int | None] = {
 PARTS = (*REQUIRED, *DEFAULTS)
 SETTINGS: Mapping[str, str] = {"timer": "libbench.settings.Timer", "tolerance": "libbench.settings.Tolerance"}
 """These belong to the comparison and say nothing about what a side does."""
+LIMITS = ("timeout", "memory")
+"""Settings of a runner that say how long one waits and not what is done, so that a side stays the side it is."""
 SIDE_PARTS = ("device", "model", "data", "workload", "compiler", "evaluator")
 """What a worker builds, in this order: the device first, which tells what memory the others take."""
 
@@ -188,7 +190,17 @@ class Job:
     def record(self) -> JobRecord:
         """Give the form that is kept with a result."""
         text = to_text(self.config, opaque=True)
-        return JobRecord(self.name, self.file, self.overrides, self.seed, self.digest, text)
+        return JobRecord(self.name, self.file, self.overrides, self.seed, self.digest, text, self.known_by())
+
+    def known_by(self) -> str:
+        """Give a hash of the config, its seed included, without its runner's limits: what this side is, run after run.
+
+        The code that the config names is not part of it.
+        """
+        config = dict(freeze(self.config))
+        runner = config["runner"]
+        config["runner"] = Call(runner.target, runner.args, {k: v for k, v in runner.kwargs.items() if k not in LIMITS})
+        return digest(config)
 
 
 def default_parts() -> dict[str, Any]:

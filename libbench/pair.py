@@ -56,8 +56,8 @@ class Pair:
         self._watch = watch
         self._keep = keep
         self._begin = begin
-        changes = changes_between(reference, target)
-        self.comparison = Comparison(Result(reference.record()), Result(target.record()), changes)
+        changes, sides = changes_between(reference, target), (Result(reference.record()), Result(target.record()))
+        self.comparison = Comparison(*sides, changes, began=time.time())
         # A place that cannot be written to is found now, not when there is something to lose.
         self.update()
 
@@ -226,7 +226,7 @@ def stages(
         yield from job.stages(take)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    result, outputs = Result(job.record()), list[Output]()
+    result, outputs = Result(job.record(), began=time.time()), list[Output]()
     (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
     try:
         with closing(runner_of(job).open(job, folder=folder, watch=watch)) as session:

@@ -182,7 +182,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """Which job it was: what it was loaded from, and the config that ran, after overrides."""
+    """Which job it was: what it was loaded from, and the config that ran, after overrides.
+
+    Attributes:
+        digest: hash of the config.
+        known_by: hash of the config without its runner's limits, which is the same from run to run; the code that the
+            config names is not part of it. Empty where it is not known.
+    """
 
     name: str
     file: str | None
@@ -190,6 +196,7 @@ class JobRecord:
     seed: int
     digest: str
     config: str
+    known_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -202,6 +209,7 @@ class Result:
         reruns: the first call against others with another legal choice; of a reference only.
         curve: the losses of a training; None for what does not train.
         generated: of a side that generates tokens, how fast they came, one for each batch.
+        began: when it began to run, in seconds since 1970 (UTC); None for a side that did not.
     """
 
     job: JobRecord
@@ -214,6 +222,7 @@ class Result:
     saved: str | None = None
     curve: Curve | None = None
     generated: tuple[Generated, ...] = ()
+    began: float | None = None
 
     @property
     def metrics(self) -> Mapping[str, float] | None:
@@ -270,6 +279,7 @@ class Comparison:
         seeds: the same question at further seeds, without speed.
         curve: both loss curves, step by step; None unless both sides train.
         tokens: the generated tokens of both sides; None unless both generate.
+        began: when it was begun, in seconds since 1970 (UTC); None where that is not known.
     """
 
     reference: Result
@@ -293,6 +303,7 @@ class Comparison:
     seeds: tuple[Comparison, ...] = ()
     curve: CurveReport | None = None
     tokens: TokensReport | None = None
+    began: float | None = None
 
     @property
     def vacuous(self) -> bool:

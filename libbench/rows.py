@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
+import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
-from libbench.config import Call, digest, freeze
 from libbench.diff import diff_all
 from libbench.errors import LibbenchError
 from libbench.job import Job
@@ -22,8 +22,6 @@ from libbench.rowfile import GraphSampleRecord
 from libbench.saved import AnySide
 from libbench.timing import Watch, runner_of
 
-LIMITS = ("timeout", "memory")
-"""Settings of a runner that say how long one waits and not what is done, so that a row stays the row it is."""
 BROKEN = "comparison"
 """The check of a row that could not be run to its end, for no fault of either side."""
 
@@ -61,10 +59,7 @@ def key_of(row: Row, plan: Plan) -> str:
 def _known_by(side: AnySide) -> list[Any]:
     if not isinstance(side, Job):
         return [str(side.folder.resolve()), side.record().digest]
-    config = dict(freeze(side.config))
-    runner = config["runner"]
-    config["runner"] = Call(runner.target, runner.args, {k: v for k, v in runner.kwargs.items() if k not in LIMITS})
-    return [digest(config), side.seed]
+    return [side.known_by()]
 
 
 def is_broken(comparison: Comparison) -> bool:
@@ -177,4 +172,4 @@ def _at_a_time(rows: Sequence[Row], plan: Plan, watch: Watch, jobs: int) -> Gene
 def _broken(row: Row, error: Exception) -> Comparison:
     text = f"{type(error).__name__}: {' '.join(str(error).split())}"
     sides = Result(row.reference.record()), Result(row.target.record())
-    return Comparison(*sides, checks=(Check(BROKEN, "unjudged", text),), complete=True)
+    return Comparison(*sides, checks=(Check(BROKEN, "unjudged", text),), complete=True, began=time.time())

@@ -21,8 +21,8 @@ FLOORS = (
     "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
     "composed recordfiles images stepping post aliases",
-    "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths "
-    "metrics reevaluate trainings vacuous scores scoring scored benchlog categories",
+    "diff sweep history entry rows rowfile pair plan checks comparability matching saved snapshots timing remarks "
+    "trusted truths metrics reevaluate trainings vacuous scores scoring scored benchlog categories",
     "compilers devices evaluators runners workloads samples report",
     "cli configs graphnet",
 )

@@ -86,6 +86,8 @@ def test_this_command_is_understood_and_names_files_that_are_there(line):
         files = [parsed.config] if "config" in parsed else []
     elif command == "compare":
         files = [parsed.reference, parsed.target]
+    elif command == "history":
+        files = []  # what an earlier command writes
     elif command == "sweep":
         files = [parsed.list or parsed.ref]
     elif command == "score":

@@ -14,6 +14,7 @@ from report_records import comparison, different_leaf, failed, inductor, leaf, m
 
 from libbench.errors import LibbenchError
 from libbench.findings import Extreme
+from libbench.history import History
 from libbench.measured import Measurement, Timing
 from libbench.report.json import from_json, result_from_json, result_to_json, to_json
 from libbench.report.text import headline
@@ -151,7 +152,7 @@ def records(kind, found=None):
     ("kind", "fields"),
     [
         pytest.param(kind, fields, id=kind.__name__)
-        for kind, fields in {**records(Comparison), **records(Scores)}.items()
+        for kind, fields in {**records(Comparison), **records(Scores), **records(History)}.items()
     ],
 )
 def test_the_documentation_names_every_field_and_no_other(kind, fields):

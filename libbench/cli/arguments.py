@@ -26,6 +26,7 @@ def parser_of() -> argparse.ArgumentParser:
     _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
     _add_score(commands.add_parser("score", help="score the rows of lists", description=_SCORE))
     _add_sample(commands.add_parser("sample", help="make, check and list graph samples", description=_SAMPLE))
+    _add_history(commands.add_parser("history", help="has a pair become worse or slower?", description=_HISTORY))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
 
@@ -71,6 +72,10 @@ _SWEEP = (
 _EVALUATE = (
     "Metrics of a saved side from the records in its folder, without its model: by the evaluator of another config, or "
     "by its own. With --ref, exit code: 0 same, 1 a metric differs, 2 it could not be judged."
+)
+_HISTORY = (
+    "Judge the newest run of every pair by an earlier one, from the files that diff --json, run --json, sweep --to and "
+    "--save have written. Exit code: 0 no regression; 1 a pair came out worse or is slower; 2 it could not be judged."
 )
 _EXIT_CODES = (
     "Exit code: 0 same; 1 the target failed, or an output or a metric differs; 2 it could not be judged (the "
@@ -198,7 +203,7 @@ def _add_score(parser: argparse.ArgumentParser) -> None:
         "results", nargs="+", type=Path, metavar="RESULTS", help="JSON lines or logs, or folders with such files"
     )
     parser.add_argument(
-        "--penalty", type=_share, default=0.1, metavar="B", help="what a sample that does not pass counts for (0.1)"
+        "--penalty", type=_part, default=0.1, metavar="B", help="what a sample that does not pass counts for (0.1)"
     )
     parser.add_argument(
         "--power", type=_not_negative, default=0.0, metavar="P", help="a speedup s below 1 counts as s^(1 + P) (0)"
@@ -219,6 +224,41 @@ def _add_score(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="of what is drawn for the intervals (0)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files of results, or folders with some")
+    parser.add_argument(
+        "--by",
+        choices=("config", "name"),
+        default="config",
+        help="what is one pair: equal configs, but for limits, or equal names of both sides",
+    )
+    parser.add_argument(
+        "--baseline",
+        default="previous",
+        metavar="previous|first|FILE",
+        help="the run to judge by: the one before, the oldest one, or the newest in a file",
+    )
+    parser.add_argument(
+        "--only",
+        type=Path,
+        action="append",
+        metavar="PATH",
+        help="judge only pairs with a run in it; may be repeated",
+    )
+    parser.add_argument(
+        "--zone", type=_share, default=0.02, metavar="SHARE", help="a change of speed that is none (2%%)"
+    )
+    parser.add_argument("--levels", type=_positive, default=1.0, metavar="N", help="a rise of t* that is worse (1)")
+    parser.add_argument("--across-machines", action="store_true", help="judge speedups of other machines, too")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 2 for a new pair or an inconclusive speed, too"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    add_summaries(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every run")
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
@@ -319,7 +359,15 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")
     add_limits(parser)
+    add_summaries(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
+
+
+def add_summaries(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML, as it comes")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write a summary for GitHub, as it comes; -: print it instead"
+    )
 
 
 def _add_keeping(parser: argparse.ArgumentParser) -> None:
@@ -345,7 +393,7 @@ def _natural(text: str) -> int:
     raise argparse.ArgumentTypeError(f"wanted a whole number of at least 0, got {text!r}")
 
 
-def _share(text: str) -> float:
+def _part(text: str) -> float:
     value = _positive(text)
     if value > 1:
         raise argparse.ArgumentTypeError(f"wanted a number above 0 and at most 1, got {text!r}")
@@ -369,6 +417,13 @@ def _number(text: str, *, above_zero: bool) -> float:
         return value
     wanted = "a number above 0" if above_zero else "a number of at least 0"
     raise argparse.ArgumentTypeError(f"wanted {wanted}, got {text!r}")
+
+
+def _share(text: str) -> float:
+    value = _not_negative(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if value < 1:
+        return value
+    raise argparse.ArgumentTypeError(f"wanted a share below 1 such as 5% or 0.05, got {text!r}")
 
 
 def _duration(text: str) -> float:

@@ -6,14 +6,15 @@ import argparse
 from contextlib import closing
 
 from libbench.cli.graphs import wants_samples
-from libbench.cli.kept import Kept
-from libbench.cli.output import put, style_of
+from libbench.cli.kept import Kept, json_files, summary_files
+from libbench.cli.output import style_of
 from libbench.cli.pairs import groups_of
 from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.cli.sweep import main as sweep
 from libbench.errors import LibbenchError
 from libbench.report.json import to_json
+from libbench.report.summaries import of_comparisons
 from libbench.report.text import render, render_many
 from libbench.result import Comparison
 from libbench.sweep import diff_groups
@@ -27,7 +28,10 @@ def main(arguments: argparse.Namespace) -> int:
         if getattr(arguments, flag):
             raise LibbenchError(f"--{flag} is for rows of graph samples; libbench sweep has it for other rows")
     groups = groups_of(arguments)
-    kept = Kept(arguments, "comparison", sum(len(targets) for _, targets in groups) > 1, to_json)
+    many = sum(len(targets) for _, targets in groups) > 1
+    kept: Kept[Comparison] = Kept(
+        {**json_files(arguments, "comparison", many, to_json), **summary_files(arguments, of_comparisons)}
+    )
 
     def keep(comparison: Comparison) -> None:
         kept.keep(sum(each.complete for each in kept.all), comparison)
@@ -37,15 +41,18 @@ def main(arguments: argparse.Namespace) -> int:
             comparisons = diff_groups(groups, plan_of(arguments), watch=progress.watch, keep=keep)
             with closing(comparisons):
                 for comparison in comparisons:
-                    progress.print(_report(comparison, arguments))
+                    if not kept.prints:
+                        progress.print(_report(comparison, arguments))
     except BaseException:
         # Whatever stops it, what has been won is shown.
         for last in kept.all[-1:]:
             if not last.complete and last.reference.preparation is not None:
-                put(_report(last, arguments))
+                kept.put(_report(last, arguments))
         raise
+    finally:
+        kept.close()
     if len(kept.all) > 1:
-        put(render_many(kept.all, **style_of()))
+        kept.put(render_many(kept.all, **style_of()))
     kept.tell_broken()
     return max(comparison.exit_code for comparison in kept.all)
 

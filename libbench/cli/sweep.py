@@ -9,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from libbench.cli.graphs import sample_rows, wants_samples
-from libbench.cli.output import put, style_of, tell
+from libbench.cli.kept import Kept, summary_files
+from libbench.cli.output import style_of, tell
 from libbench.cli.pairs import rows_of
 from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
@@ -19,6 +20,7 @@ from libbench.plan import Plan
 from libbench.records import encode
 from libbench.report.json import from_json, to_json
 from libbench.report.rows import Outcome, RowTable, render_summary
+from libbench.report.summaries import RowItem, of_rows, row_item
 from libbench.report.words import plural
 from libbench.result import Comparison
 from libbench.rowfile import SAMPLE, RowFile
@@ -45,13 +47,23 @@ def run_list(listed: Sequence[Row], arguments: argparse.Namespace, tell_row: Tel
     for row in listed:
         rows.setdefault(key_of(row, plan), row)
     with _row_file(arguments.to) as file:
-        outcomes = _known(file, rows, tell_row, retry=arguments.retry)
+        kept: Kept[RowItem] = Kept(summary_files(arguments, lambda found: of_rows(found, len(rows))))
+
+        def take(row: Row, comparison: Comparison) -> None:
+            kept.keep(len(kept.all), row_item(row.name, comparison))
+            tell_row(row, comparison)
+
+        outcomes = _known(file, rows, take, retry=arguments.retry)
         left = {key: row for key, row in rows.items() if key not in outcomes}
         check_rows(list(left.values()), plan, arguments.jobs)
         _tell_begin(arguments, len(listed), rows, len(outcomes), len(file.rows.keys() - rows.keys()))
-        _run(arguments, plan, left, outcomes, file, rows, tell_row)
-    put("")
-    put(render_summary([outcomes[key] for key in rows], **style_of()))
+        try:
+            _run(arguments, plan, left, outcomes, file, rows, take, prints=not kept.prints)
+        finally:
+            kept.close()
+    kept.put("")
+    kept.put(render_summary([outcomes[key] for key in rows], **style_of()))
+    kept.tell_broken()
     return max(outcome.exit_code for outcome in outcomes.values())
 
 
@@ -63,17 +75,17 @@ def _row_file(path: Path | None) -> Iterator[RowFile]:
         yield stack.enter_context(RowFile(path))
 
 
-def _known(file: RowFile, rows: Keyed, tell_row: TellRow, *, retry: bool) -> dict[str, Outcome]:
+def _known(file: RowFile, rows: Keyed, take: TellRow, *, retry: bool) -> dict[str, Outcome]:
     """Give what came of the rows that need not be run again."""
     found = {}
-    for key in (key for key in rows if key in file.rows):
+    for key in [key for key in rows if key in file.rows]:
         try:
             comparison = from_json(file.read(key))
         except LibbenchError as error:
             raise LibbenchError(f"the row {rows[key].name!r} in {file.path} cannot be read: {error}") from error
         if is_settled(comparison) if retry else not is_broken(comparison):
             found[key] = Outcome.of(comparison)
-            tell_row(rows[key], comparison)
+            take(rows[key], comparison)
     return found
 
 
@@ -94,7 +106,9 @@ def _run(
     outcomes: dict[str, Outcome],
     file: RowFile,
     rows: Keyed,
-    tell_row: TellRow,
+    take: TellRow,
+    *,
+    prints: bool,
 ) -> None:
     """Run what is left; each row is on disk before it is printed."""
     keys, pairs = list(left), list(left.values())
@@ -105,7 +119,7 @@ def _run(
         def watch(name: str, event: Event) -> None:
             progress.watch(f"{len(outcomes):,} of {len(rows):,} rows; {name}", event)
 
-        if left:
+        if left and prints:
             progress.print(table.head())
         with closing(run_rows(pairs, plan, watch=watch, jobs=arguments.jobs)) as done:
             for number, comparison in done:
@@ -114,6 +128,7 @@ def _run(
                 file.add(key, {"row": row.name, **sample, **to_json(comparison)})
                 outcomes[key] = Outcome.of(comparison)
                 with progress.aside():
-                    tell_row(row, comparison)
+                    take(row, comparison)
                 text = table.line(len(outcomes), row.name, comparison)
-                progress.print(with_traceback(text, arguments, comparison.reference, comparison.target))
+                if prints:
+                    progress.print(with_traceback(text, arguments, comparison.reference, comparison.target))

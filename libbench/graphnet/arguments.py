@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from libbench.cli.arguments import add_limits, add_list
+from libbench.cli.arguments import add_limits, add_list, add_summaries
 from libbench.graphnet.keys import Args, check_and_complete_args, meanings, read_config
 
 _JSON = "JSON, plain or as base64, or a file with it"
@@ -22,6 +22,7 @@ def diff_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     _add_log(parser)
     add_list(parser, required=False)
     add_limits(parser)
+    add_summaries(parser)
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     _add_traceback(parser)
     # What libbench diff asks besides has no flag here.

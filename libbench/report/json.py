@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 import libbench
 from libbench.errors import LibbenchError
+from libbench.history import History
 from libbench.measured import Timing
 from libbench.records import check_document, decode, encode
 from libbench.report.costs import first_call, pays_off
 from libbench.report.headline import headline
+from libbench.report.history import headline as history_headline
 from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Comparison, Result
 
 COMPARISON = "libbench.comparison"
@@ -47,6 +49,16 @@ def from_json(document: Mapping[str, Any]) -> Comparison:
         LibbenchError: it is another kind of document, of a newer version, or not as documented.
     """
     return _read(COMPARISON, "comparison", Comparison, document)
+
+
+def history_to_json(history: History, left_out: Sequence[str] = ()) -> dict[str, Any]:
+    """Give all of a history as JSON values, as `to_json` does.
+
+    Args:
+        left_out: what else was found where it was read, each with the reason why it is no run.
+    """
+    derived = {"headline": history_headline(history), "exit_code": history.exit_code, "left_out": left_out}
+    return _document("libbench.history", "history", history, derived)
 
 
 def result_to_json(result: Result) -> dict[str, Any]:

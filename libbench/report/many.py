@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rich.cells import cell_len
@@ -18,14 +18,14 @@ from libbench.report.words import Tone, differ, figure, one_line, plural, ratio,
 from libbench.result import Comparison, JobRecord, Result
 from libbench.vacuous import reasons, refused
 
-_COLUMNS = (
+COLUMNS = (
     Column("target", least=16),
     Column("verdict"),
     Column("finding", least=38, end=True),
     Column("speed"),
     Column("first call", right=True, drop=1),
 )
-_OWN_COLUMNS = (
+OWN_COLUMNS = (
     Column("config", least=16),
     Column("metrics", least=20),
     Column("per call", right=True),
@@ -49,27 +49,35 @@ def _write_group(page: Page, comparisons: Sequence[Comparison]) -> None:
     reference = side_name(comparisons[0].reference.job) if comparisons else "nothing"
     page.item(f"{plural(len(comparisons), 'target')} against {reference}", "strong", indent=0)
     page.gap()
-    page.table(_COLUMNS, [_row(comparison) for comparison in rows])
+    page.table(COLUMNS, [row(comparison) for comparison in rows])
     page.gap()
-    counts = Counter(verdict_word(comparison) for comparison in comparisons)
-    summary: list[tuple[str, Tone]] = [
-        (f"{counts[word]:,} {word.lower()}", TONES.get(word, "warn")) for word in reversed(ORDER) if counts[word]
-    ]
-    page.pieces([*summary, *_fastest(comparisons)])
+    page.pieces([*counted(map(verdict_word, comparisons)), *_fastest(comparisons)])
+
+
+def counted(words: Iterable[str]) -> list[tuple[str, Tone]]:
+    """Give how often each verdict came, the best first."""
+    counts = Counter(words)
+    return [(f"{counts[word]:,} {word.lower()}", TONES.get(word, "warn")) for word in reversed(ORDER) if counts[word]]
 
 
 def write_results(page: Page, results: Sequence[Result]) -> None:
     """Write a row for each side that was run by itself, in their order, and how many ran."""
     page.item(plural(len(results), "config"), "strong", indent=0)
     page.gap()
-    page.table(_OWN_COLUMNS, [_own_row(result) for result in results])
+    page.table(OWN_COLUMNS, [own_row(result) for result in results])
     page.gap()
+    page.pieces(own_counted(results))
+
+
+def own_counted(results: Sequence[Result]) -> list[tuple[str, Tone]]:
+    """Give how many sides ran and how many failed."""
     failed = sum(result.failure is not None for result in results)
     counts: list[tuple[int, str, Tone]] = [(len(results) - failed, "ran", "good"), (failed, "failed", "bad")]
-    page.pieces([(f"{count:,} {word}", tone) for count, word, tone in counts if count])
+    return [(f"{count:,} {word}", tone) for count, word, tone in counts if count]
 
 
-def _own_row(result: Result) -> list[Cell]:
+def own_row(result: Result) -> list[Cell]:
+    """Give the cells of a side that was run by itself."""
     first = seconds(first_call(result.preparation))
     if result.failure is not None:
         text = f"FAILED in {result.failure.stage}: {result.failure.message}"
@@ -107,7 +115,8 @@ def _severity(comparison: Comparison) -> tuple[int, str]:
     return ORDER.index(verdict_word(comparison)), side_name(comparison.target.job)
 
 
-def _row(comparison: Comparison) -> list[Cell]:
+def row(comparison: Comparison) -> list[Cell]:
+    """Give the cells of a target."""
     word = verdict_word(comparison)
     first = seconds(first_call(comparison.target.preparation))
     return [
@@ -124,6 +133,7 @@ def _odd(comparison: Comparison) -> set[str]:
 
 
 def speed_cell(comparison: Comparison) -> Cell:
+    """Give a speedup with its interval; "-" where nothing was timed."""
     speedup = wall(comparison)
     unlike = ", ".join(each.name for each in other_work(comparison.comparability))
     return "-" if speedup is None else ratio_cell(speedup, unlike)

@@ -23,6 +23,7 @@ __all__ = [
     "render_recompared",
     "render_result",
     "render_results",
+    "result_headline",
 ]
 
 
@@ -113,11 +114,7 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
         verbose, colour, width: as for `render`.
     """
     page = Page(width, colour)
-    if result.failure is None:
-        page.pieces([("RAN", "good"), (_per_call(result), "plain")])
-    else:
-        text = f"FAILED in {result.failure.stage}: {cut(result.failure.message, LONGEST)}"
-        page.pieces([(text, "bad")])
+    page.pieces(_own_pieces(result))
     page.gap()
     page.entry("config", side_name(result.job))
     if result.failure is not None:
@@ -139,6 +136,17 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
         page.gap()
     background.write_end(page, [result], None, verbose)
     return page.text()
+
+
+def result_headline(result: Result) -> str:
+    """Give what came of a side that was run by itself as one line of plain text."""
+    return " · ".join(text for text, _ in _own_pieces(result))
+
+
+def _own_pieces(result: Result) -> list[Piece]:
+    if result.failure is None:
+        return [("RAN", "good"), (_per_call(result), "plain")]
+    return [(f"FAILED in {result.failure.stage}: {cut(result.failure.message, LONGEST)}", "bad")]
 
 
 def render_evaluated(result: Result, *, colour: bool = False, width: int = 100) -> str:
