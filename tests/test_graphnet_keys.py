@@ -112,7 +112,7 @@ def test_a_config_becomes_a_job_as_a_config_file_says_it(config):
         data = None
         compiler = L(TorchCompile)(backend="inductor", mode="max-autotune")
         device = L(Cpu)()
-        timer = L(Timer)(least=7, warmup=2, budget=1.0)
+        timer = L(Timer)(least=7, warmup=2, budget=0.5)
         runner = L(Process)(threads=None, timeout=600.0, memory=None, processes=1)
         seed = 5
     """
@@ -124,7 +124,7 @@ def test_a_config_becomes_a_job_as_a_config_file_says_it(config):
 
 
 def test_trials_are_the_least_that_are_made():
-    assert job(trials=7).build("timer")["timer"] == Timer(least=7, warmup=3, budget=1.0)
+    assert job(trials=7).build("timer")["timer"] == Timer(least=7, warmup=3, budget=0.5)
 
 
 def test_a_machine_and_its_port_are_those_of_a_cluster():

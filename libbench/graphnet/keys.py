@@ -43,7 +43,7 @@ class Args:
     backend_config: Mapping[str, Any] | str | None = _key(None, "settings of the compiler; also base64 of their JSON")
     inputs: Literal["drawn", "graphnet"] = _key("drawn", "`graphnet` draws the very numbers that GraphNet draws")
     weights: Literal["bound", "arguments"] = _key("bound", "`arguments` passes weights with every call, as GraphNet")
-    budget: float = _key(1.0, "seconds that the timing may take, unless `trials` take longer")
+    budget: float = _key(0.5, "seconds that the timing may take, unless `trials` take longer")
     runner_type: Literal["local", "process", "remote", "ray"] = _key(
         "process", "where a side runs: `process`, a child of this machine; `local`, here; `remote`, a Ray cluster"
     )
