@@ -57,6 +57,8 @@ class LeafReport:
         ulp_max: the largest distance in units of the last place of the coarser dtype.
         ulp_p50: the median distance, from a sample of the elements.
         ulp_p99: the 99th percentile, from the same sample.
+        ulp_counts: how many elements of that sample have a distance of 0, of 1, of 2 to 3, of 4 to 7 and so on, each
+            class reaching up to the next power of two; up to the last class that has one.
         first_mismatch: position of the first mismatch in the order of the batches.
         nans: how many NaNs.
         infs: how many infinities.
@@ -95,6 +97,7 @@ class LeafReport:
     ulp_max: int | None = None
     ulp_p50: float | None = None
     ulp_p99: float | None = None
+    ulp_counts: tuple[int, ...] = ()
     first_mismatch: tuple[int, ...] | None = None
     nans: tuple[int, int] = (0, 0)
     infs: tuple[int, int] = (0, 0)

@@ -116,7 +116,7 @@ def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}-", delete=False, encoding="utf-8") as file:
         try:
-            file.write(text + "\n")
+            file.write(text)
             file.close()
             # A temporary file is private to its owner; what takes its place should be as readable as any other.
             Path(file.name).chmod(0o666 & ~_umask())

@@ -348,6 +348,8 @@ def test_ulp_quantiles_of_few_values_are_those_of_all(pair):
     apart = sorted(abs(t - r) for r, t in zip(*map(ranks, pair), strict=True))
     assert leaf.ulp_p50 == float(apart[(len(apart) - 1) // 2])
     assert leaf.ulp_p99 == float(apart[int(0.99 * (len(apart) - 1))])
+    classes = [each.bit_length() for each in apart]
+    assert leaf.ulp_counts == tuple(classes.count(each) for each in range(max(classes) + 1))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -90,7 +90,7 @@ def test_this_command_is_understood_and_names_files_that_are_there(line):
         files = []  # what an earlier command writes
     elif command == "sweep":
         files = [parsed.list or parsed.ref]
-    elif command == "score":
+    elif command in ("score", "report"):
         files = parsed.results
     else:
         files = [parsed.config] if "config" in parsed else [parsed.ref, *(parsed.tgt or [])]

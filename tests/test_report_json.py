@@ -152,7 +152,7 @@ def records(kind, found=None):
     ("kind", "fields"),
     [
         pytest.param(kind, fields, id=kind.__name__)
-        for kind, fields in {**records(Comparison), **records(Scores), **records(History)}.items()
+        for kind, fields in (records(Comparison) | records(Scores) | records(History)).items()
     ],
 )
 def test_the_documentation_names_every_field_and_no_other(kind, fields):

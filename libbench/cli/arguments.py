@@ -25,6 +25,7 @@ def parser_of() -> argparse.ArgumentParser:
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
     _add_score(commands.add_parser("score", help="score the rows of lists", description=_SCORE))
+    _add_report(commands.add_parser("report", help="make a page or plots of results", description=_REPORT))
     _add_sample(commands.add_parser("sample", help="make, check and list graph samples", description=_SAMPLE))
     _add_history(commands.add_parser("history", help="has a pair become worse or slower?", description=_HISTORY))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
@@ -52,6 +53,10 @@ _SAMPLE = "Computation graphs on disk, in the format of GraphNet. Running one ru
 _SCORE = (
     "S(t) and ES(t) of the rows that a list has left, or of the log of a GraphNet bench: correctness and speed as one "
     "number for each tolerance level, and one for all levels together. Several files are scored side by side."
+)
+_REPORT = (
+    "Make a page for a browser, plots, or both of results on disk: of one comparison its report, of several a list "
+    "whose rows open to their detail. Nothing is run."
 )
 _DIFF = (
     "Compare a target with a reference: config, outputs, metrics, speed, memory, compile time. Without --tgt the "
@@ -94,6 +99,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     _add_judging(parser)
     _add_common(parser)
     _add_keeping(parser)
+    add_pages(parser)
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -109,6 +115,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     add_list(parser, required=True)
     _add_judging(parser)
     _add_common(parser)
+    add_pages(parser)
 
 
 def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
@@ -120,6 +127,7 @@ def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
 
 
 def add_list(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add the flags of a list of rows; `required`: it has to be kept."""
     more = "" if required else ", of graph samples"
     parser.add_argument(
         "--to", type=Path, required=required, metavar="FILE", help=f"the rows{more}, as JSON lines; gone on with"
@@ -198,12 +206,20 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "results", nargs="+", type=Path, metavar="RESULTS", help="files of --json or --to, or folders of diff --save"
+    )
+    add_pages(parser)
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
 def _add_score(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "results", nargs="+", type=Path, metavar="RESULTS", help="JSON lines or logs, or folders with such files"
     )
     parser.add_argument(
-        "--penalty", type=_part, default=0.1, metavar="B", help="what a sample that does not pass counts for (0.1)"
+        "--penalty", type=_penalty, default=0.1, metavar="B", help="what a sample that does not pass counts for (0.1)"
     )
     parser.add_argument(
         "--power", type=_not_negative, default=0.0, metavar="P", help="a speedup s below 1 counts as s^(1 + P) (0)"
@@ -364,6 +380,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def add_summaries(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of what a CI reads."""
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML, as it comes")
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="write a summary for GitHub, as it comes; -: print it instead"
@@ -376,7 +393,14 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
 
 
+def add_pages(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of what is drawn."""
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page for a browser")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write its plots, as SVG and PNG")
+
+
 def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the limits of a side."""
     parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage of a side")
     parser.add_argument("--memory", type=_size, metavar="SIZE", help="limit of what a side's process may take")
 
@@ -393,7 +417,7 @@ def _natural(text: str) -> int:
     raise argparse.ArgumentTypeError(f"wanted a whole number of at least 0, got {text!r}")
 
 
-def _part(text: str) -> float:
+def _penalty(text: str) -> float:
     value = _positive(text)
     if value > 1:
         raise argparse.ArgumentTypeError(f"wanted a number above 0 and at most 1, got {text!r}")

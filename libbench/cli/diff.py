@@ -8,6 +8,7 @@ from contextlib import closing
 from libbench.cli.graphs import wants_samples
 from libbench.cli.kept import Kept, json_files, summary_files
 from libbench.cli.output import style_of
+from libbench.cli.pages import check_pages, listed, write_pages
 from libbench.cli.pairs import groups_of
 from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
@@ -27,6 +28,7 @@ def main(arguments: argparse.Namespace) -> int:
     for flag in ("to", "retry"):
         if getattr(arguments, flag):
             raise LibbenchError(f"--{flag} is for rows of graph samples; libbench sweep has it for other rows")
+    check_pages(arguments)
     groups = groups_of(arguments)
     many = sum(len(targets) for _, targets in groups) > 1
     kept: Kept[Comparison] = Kept(
@@ -48,11 +50,13 @@ def main(arguments: argparse.Namespace) -> int:
         for last in kept.all[-1:]:
             if not last.complete and last.reference.preparation is not None:
                 kept.put(_report(last, arguments))
+                write_pages(arguments, listed(kept.all))
         raise
     finally:
         kept.close()
     if len(kept.all) > 1:
         kept.put(render_many(kept.all, **style_of()))
+    write_pages(arguments, listed(kept.all))
     kept.tell_broken()
     return max(comparison.exit_code for comparison in kept.all)
 

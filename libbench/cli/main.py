@@ -20,7 +20,7 @@ from libbench.cli.output import tell
 
 EXIT_TROUBLE = 2
 EXIT_INTERRUPTED = 130
-_WITHOUT_CHILDREN = ("config", "compare", "evaluate", "history", "score")
+_WITHOUT_CHILDREN = ("config", "compare", "evaluate", "score", "report", "history")
 """Commands that run no model."""
 
 

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from libbench.cli.graphs import sample_rows, wants_samples
 from libbench.cli.kept import Kept, summary_files
 from libbench.cli.output import style_of, tell
+from libbench.cli.pages import check_pages, write_pages
 from libbench.cli.pairs import rows_of
 from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
@@ -19,6 +20,7 @@ from libbench.interfaces import Event
 from libbench.plan import Plan
 from libbench.records import encode
 from libbench.report.json import from_json, to_json
+from libbench.report.results import Entry, Listed
 from libbench.report.rows import Outcome, RowTable, render_summary
 from libbench.report.summaries import RowItem, of_rows, row_item
 from libbench.report.words import plural
@@ -32,6 +34,7 @@ TellRow = Callable[[Row, Comparison], None]
 
 def main(arguments: argparse.Namespace) -> int:
     """Run the rows of the flags that are not done, print each, and give the largest exit code of all."""
+    check_pages(arguments)
     return run_list(sample_rows(arguments) if wants_samples(arguments) else rows_of(arguments), arguments)
 
 
@@ -61,8 +64,11 @@ def run_list(listed: Sequence[Row], arguments: argparse.Namespace, tell_row: Tel
             _run(arguments, plan, left, outcomes, file, rows, take, prints=not kept.prints)
         finally:
             kept.close()
-    kept.put("")
-    kept.put(render_summary([outcomes[key] for key in rows], **style_of()))
+        kept.put("")
+        kept.put(render_summary([outcomes[key] for key in rows], **style_of()))
+        if arguments.html is not None or arguments.plots is not None:
+            entries = [Entry(row.name, from_json(file.read(key)), row.sample) for key, row in rows.items()]
+            write_pages(arguments, [Listed(file.path.stem, str(file.path), tuple(entries))])
     kept.tell_broken()
     return max(outcome.exit_code for outcome in outcomes.values())
 

@@ -47,6 +47,7 @@ def _of_floats(found: FloatStatistics) -> dict[str, Any]:
         "ulp_max": ulps.largest if ulps else None,
         "ulp_p50": median,
         "ulp_p99": late,
+        "ulp_counts": ulps.counts() if ulps else (),
         "not_finite": found.odd.disagreeing,
         "nans": (found.odd.nans[0], found.odd.nans[1]),
         "infs": (found.odd.infs[0], found.odd.infs[1]),

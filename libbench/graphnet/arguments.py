@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from libbench.cli.arguments import add_limits, add_list, add_summaries
+from libbench.cli.arguments import add_limits, add_list, add_pages, add_summaries
 from libbench.graphnet.keys import Args, check_and_complete_args, meanings, read_config
 
 _JSON = "JSON, plain or as base64, or a file with it"
@@ -23,6 +23,7 @@ def diff_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add_list(parser, required=False)
     add_limits(parser)
     add_summaries(parser)
+    add_pages(parser)
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     _add_traceback(parser)
     # What libbench diff asks besides has no flag here.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from libbench.cli.graphs import row_on
+from libbench.cli.pages import check_pages
 from libbench.cli.sweep import run_list
 from libbench.graphnet.arguments import args_of
 from libbench.graphnet.jobs import job_of, samples_of
@@ -19,6 +20,7 @@ from libbench.rows import Row
 
 def compare(arguments: argparse.Namespace) -> int:
     """Compare both configs on every sample, and give the largest exit code."""
+    check_pages(arguments)
     texts = arguments.reference_config, arguments.target_config
     configs = {side: args_of(text, f"{side} config", arguments) for side, text in zip(SIDES, texts, strict=True)}
     samples = samples_of(arguments, configs[SIDES[0]])

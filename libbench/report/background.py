@@ -30,11 +30,16 @@ def write_failure(page: Page, name: str, failure: Failure, verbose: bool) -> Non
 
 
 def write_end(page: Page, results: Sequence[Result], spent: float | None, verbose: bool) -> None:
-    """Write how long it took, and where there is more."""
+    """Write how long it took, and where there is more.
+
+    Args:
+        spent: seconds of a comparison; None for one side.
+    """
     told = [] if spent is None else [f"took {seconds(spent)}"]
     failed = any(result.failure and result.failure.traceback for result in results)
+    files = "--json FILE" if spent is None else "--json FILE, --html FILE"
     more = "" if verbose else "--verbose, "
-    told.append(f"{'traceback and ' if failed and not verbose else ''}details: {more}--json FILE")
+    told.append(f"{'traceback and ' if failed and not verbose else ''}details: {more}{files}")
     page.item(" · ".join(told), "dim", indent=0)
 
 

@@ -11,7 +11,7 @@ from libbench.entry import Entry, unlike_runs
 from libbench.history import FALSE_ALARMS, History, OutcomeVerdict, SpeedChange, Trend
 from libbench.report.headline import SPEED_TONES, Piece
 from libbench.report.many import TONES
-from libbench.report.page import Cell, Column, Page
+from libbench.report.page import Cell, Column, Page, TextPage
 from libbench.report.words import Tone, cut, listed, nbytes, one_line, plural, ratio, seconds
 from libbench.result import Unlike
 
@@ -44,7 +44,7 @@ def render_history(history: History, *, verbose: bool = False, colour: bool = Fa
         verbose: shows every run of all pairs, the newest first.
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     page.pieces(pieces(history))
     page.gap()
     page.table(COLUMNS, rows(history))
@@ -64,7 +64,7 @@ def render_trend(trend: Trend, *, colour: bool = False, width: int = 100) -> str
     Args:
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     _write_trend(page, trend, _MOST_RUNS)
     return page.text()
 

@@ -11,7 +11,7 @@ from libbench.comparability import other_work
 from libbench.measured import SpeedVerdict
 from libbench.report.headline import wall
 from libbench.report.many import ORDER, TONES, counted, finding, speed_cell, verdict_word
-from libbench.report.page import Cell, Column, Page
+from libbench.report.page import Cell, Column, Page, TextPage
 from libbench.report.words import plural, ratio
 from libbench.result import Comparison
 
@@ -63,7 +63,7 @@ class RowTable:
         columns = [Column("row", right=True), *(Column(head, end=head == "finding") for head in HEADS[:3])]
         widths = [max(3, counter), max(4, name), max(map(len, ORDER))]
         taken = sum(widths) + (_SPEED if speed else 0) + 2 * (len(columns) + speed)
-        widths.append(max(8, Page(*self._look).width - taken))
+        widths.append(max(8, TextPage(*self._look).width - taken))
         if speed:
             columns.append(Column(HEADS[3]))
             widths.append(_SPEED)
@@ -71,7 +71,7 @@ class RowTable:
 
     def head(self) -> str:
         """Give the line with the columns' titles."""
-        page = Page(*self._look)
+        page = TextPage(*self._look)
         page.row(self._columns, self._widths, [(column.head, "dim") for column in self._columns])
         return page.text()
 
@@ -81,7 +81,7 @@ class RowTable:
         Args:
             done: how many rows are done with it.
         """
-        page = Page(*self._look)
+        page = TextPage(*self._look)
         counter = f"{done:,}/{self._total:,}"
         page.row(self._columns, self._widths, [counter, *row_cells(name, comparison, speed=self._speed)])
         return page.text()
@@ -101,7 +101,13 @@ def render_summary(outcomes: Sequence[Outcome], *, colour: bool = False, width: 
         outcomes: of all rows.
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
+    write_summary(page, outcomes)
+    return page.text()
+
+
+def write_summary(page: Page, outcomes: Sequence[Outcome]) -> None:
+    """Write how many rows came out how, and how fast those were that are the same."""
     page.pieces([(plural(len(outcomes), "row"), "strong"), *counted(outcome.word for outcome in outcomes)])
     same = [outcome for outcome in outcomes if outcome.word == "same"]
     speeds = Counter(outcome.speed for outcome in same if outcome.speed is not None)
@@ -113,4 +119,3 @@ def render_summary(outcomes: Sequence[Outcome], *, colour: bool = False, width: 
         mean = math.exp(math.fsum(map(math.log, ratios)) / len(ratios))
         middle, low, high = ratio(mean, min(ratios), max(ratios))
         page.entry("", f"geometric mean {middle}x, from {low}x to {high}x")
-    return page.text()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 
 from libbench.config.places import short
-from libbench.report.page import Cell, Column, Page
+from libbench.report.page import Cell, Column, Page, TextPage
 from libbench.report.words import figure, one_line, plural
 from libbench.scores import FROZEN, Difference, Doubt, ErrorClass, Interval, Run, Score, Scores
 
@@ -37,7 +37,13 @@ def render(scores: Scores, *, colour: bool = False, width: int = 100) -> str:
     Args:
         colour, width: as for `render` of a comparison.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
+    write_scores(page, scores)
+    return page.text()
+
+
+def write_scores(page: Page, scores: Scores) -> None:
+    """Write what the runs come to, level by level and by category."""
     page.pieces([(piece, "strong") for piece in _pieces(scores)])
     page.gap()
     _write_settings(page, scores)
@@ -51,7 +57,6 @@ def render(scores: Scores, *, colour: bool = False, width: int = 100) -> str:
             page.gap()
             _write_side_by_side(page, scores, first)
     _write_categories(page, scores)
-    return page.text()
 
 
 def _pieces(scores: Scores) -> list[str]:
