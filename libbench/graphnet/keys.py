@@ -36,14 +36,14 @@ class Args:
     compiler: str = _key("inductor", "its name, or the dotted path of a compiler of your own")
     device: str = _key("cuda", "`cpu`, `cuda`, or `cuda:1` for a certain one")
     op_lib: str | None = _key(None, "reserved for a library of kernels; there is none yet")
-    warmup: int = _key(3, "calls before the timed ones, at least 0")
+    warmup: int = _key(3, "calls before the timed ones, or as many as a quarter of `budget` has room for")
     trials: int = _key(5, "timed calls of each side in a process, at least 1; more where `budget` has room for them")
     log_prompt: str = _key("graph-net-bench-log", "what every line of the log begins with")
     model_path_prefix: str | None = _key(None, "what the paths of `--model-path-list` are relative to")
     backend_config: Mapping[str, Any] | str | None = _key(None, "settings of the compiler; also base64 of their JSON")
     inputs: Literal["drawn", "graphnet"] = _key("drawn", "`graphnet` draws the very numbers that GraphNet draws")
     weights: Literal["bound", "arguments"] = _key("bound", "`arguments` passes weights with every call, as GraphNet")
-    budget: float = _key(0.5, "seconds that the timing may take, unless `trials` take longer")
+    budget: float = _key(0.5, "seconds that the timing may take; up to three times as many for the `trials`")
     runner_type: Literal["local", "process", "remote", "ray"] = _key(
         "process", "where a side runs: `process`, a child of this machine; `local`, here; `remote`, a Ray cluster"
     )
