@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from libbench.comparability import other_work, speed_differs
+from libbench.comparability import no_speedup, speed_differs
 from libbench.result import SIDES, Check, Comparison, Failure, Verdict
 from libbench.speed import APART_ZONE
 from libbench.truths import but_for_values
@@ -112,7 +112,7 @@ def _speed(comparison: Comparison, wanted: float) -> Check:
     spread = 1.0 if wall.pairs else 1 + APART_ZONE
     low, high = wall.low / spread, wall.high * spread
     verdict: Verdict = "same" if low >= wanted else "different" if high < wanted else "unjudged"
-    unlike = comparison.comparability
-    if other_work(unlike) or (not wall.pairs and speed_differs(unlike)):
+    why = no_speedup(comparison) or (not wall.pairs and speed_differs(comparison.comparability))
+    if why:
         return Check(name, "unjudged", f"{wall.ratio:.3g}x between unlike sides", text)
     return Check(name, verdict, f"{wall.ratio:.3g}x [{wall.low:.3g}, {wall.high:.3g}]", text)

@@ -200,10 +200,19 @@ def work_folder(save: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="libbench-") as folder:
             yield Path(folder)
         return
-    if save.exists() and (not save.is_dir() or any(save.iterdir())):
-        raise LibbenchError(f"{save} is not an empty folder; results are never written over others")
+    check_empty(save)
     save.mkdir(parents=True, exist_ok=True)
     try:
         yield save
     finally:
         shutil.rmtree(save / "cache", ignore_errors=True)
+
+
+def check_empty(folder: Path) -> None:
+    """Check that a folder, if it is there, is an empty one.
+
+    Raises:
+        LibbenchError: it is not.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise LibbenchError(f"{folder} is not an empty folder; results are never written over others")

@@ -54,11 +54,13 @@ class Trial(NamedTuple):
         clocks: seconds by clock, of all of its calls together.
         switches: how often the kernel took the processor away from this process meanwhile.
         compiled: graphs that the side's compiler made meanwhile.
+        ran: how often compiled code ran meanwhile; None where the compiler does not tell.
     """
 
     clocks: Mapping[str, float]
     switches: int = 0
     compiled: int = 0
+    ran: int | None = None
 
 
 Pair = list[Mapping[str, float]]
@@ -134,6 +136,7 @@ def measure(
         redrawn=rounds.redrawn,
         interrupted=rounds.interrupted,
         compiled=tuple(rounds.compiled),
+        ran=tuple(rounds.ran),
     )
 
 
@@ -152,12 +155,14 @@ class _Rounds:
         redrawn: how many pairs were thrown away since a trial was interrupted.
         interrupted: how many were kept all the same.
         compiled: for each side, graphs that were compiled in its trials.
+        ran: for each side, how often compiled code ran in one call, in the trial in which it ran least.
     """
 
     def __init__(self, sides: Sequence[Timed], inner: Sequence[int], rng: random.Random, *, keep: bool = False) -> None:
         self.pairs: list[Pair] = []
         self.redrawn = self.interrupted = 0
         self.compiled = [0] * len(sides)
+        self.ran: list[float | None] = [None] * len(sides)
         self._sides, self._inner, self._rng = sides, inner, rng
         self._keep = keep
         self._chosen = -1
@@ -199,10 +204,20 @@ class _Rounds:
         for i in order:
             trials[i] = self._sides[i].trial(self._position, self._inner[i], keep=keep)
             self.compiled[i] += trials[i].compiled
+            self.ran[i] = least([self.ran[i], _per_call(trials[i].ran, self._inner[i])])
         # Also a pair that is drawn again has another input: a model may keep its last answer.
         self._position += max(self._inner)
         per_call = [{c: s / self._inner[i] for c, s in trials[i].clocks.items()} for i in range(len(order))]
         return list(per_call), any(trial.switches for trial in trials.values())
+
+
+def least(counts: Sequence[float | None]) -> float | None:
+    """Give the smallest of the counts that are known; None where none is."""
+    return min((count for count in counts if count is not None), default=None)
+
+
+def _per_call(count: int | None, calls: int) -> float | None:
+    return None if count is None else count / calls
 
 
 def _timings(pairs: Sequence[Pair]) -> tuple[Mapping[str, Timing], ...]:
@@ -266,11 +281,10 @@ def _warm_up(side: Timed, timer: Timer) -> _Warm:
 
 
 def _warmed(seconds: list[float], late: bool, calls: int | None) -> bool:
-    if late and len(seconds) >= (2 if calls is None else 1):
-        return True
+    """Tell whether there were enough calls; of one that takes all the time there is, those before have to do."""
     if calls is not None:
-        return len(seconds) >= max(calls, 1)
-    return len(seconds) >= LEAST_WARMUP and _steady(seconds)
+        return late or len(seconds) >= max(calls, 1)
+    return late or (len(seconds) >= LEAST_WARMUP and _steady(seconds))
 
 
 def _steady(seconds: list[float]) -> bool:

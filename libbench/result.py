@@ -11,6 +11,7 @@ from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
 from libbench.errors import ClockError, MissingPackageError, UnavailableError
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
+from libbench.located import Located
 from libbench.measured import Measurement, NullArm, Speedup, Timing
 from libbench.settings import Timer, Tolerance
 from libbench.tokens import Generated, TokensReport
@@ -78,6 +79,8 @@ class CompileFacts:
         recompiles: how often code was compiled again, for inputs or a state that its first graph does not serve.
         fallbacks: operators that were not compiled.
         artefact_bytes: size of what was compiled.
+        calls: how often compiled code ran so far; of a call with several graphs, each counts.
+        notes: what else a reader should know of it, as the precision that it computes in.
     """
 
     graphs: int | None = None
@@ -85,6 +88,13 @@ class CompileFacts:
     recompiles: int | None = None
     fallbacks: tuple[str, ...] = ()
     artefact_bytes: int | None = None
+    calls: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was compiled, or nothing of it ran."""
+        return 0 in (self.graphs, self.calls)
 
 
 @dataclass(frozen=True)
@@ -229,6 +239,12 @@ class Result:
         """The metrics by name; None when there is no evaluator, or when it was not reached."""
         return self.evaluation.metrics if self.evaluation else None
 
+    @property
+    def facts(self) -> CompileFacts | None:
+        """What its compiler did, after all batches where it came so far; None for one that changes nothing."""
+        evaluated = self.evaluation.facts if self.evaluation else None
+        return evaluated or (self.preparation.facts if self.preparation else None)
+
 
 @dataclass(frozen=True)
 class Check:
@@ -279,6 +295,7 @@ class Comparison:
         seeds: the same question at further seeds, without speed.
         curve: both loss curves, step by step; None unless both sides train.
         tokens: the generated tokens of both sides; None unless both generate.
+        located: where the outputs part; None where they do not, and where it was not asked.
         began: when it was begun, in seconds since 1970 (UTC); None where that is not known.
     """
 
@@ -303,6 +320,7 @@ class Comparison:
     seeds: tuple[Comparison, ...] = ()
     curve: CurveReport | None = None
     tokens: TokensReport | None = None
+    located: Located | None = None
     began: float | None = None
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from libbench.comparability import other_work
+from libbench.comparability import no_speedup
 from libbench.compare.grid import LEVELS
 from libbench.findings import LeafReport
 from libbench.measured import by_wall
@@ -39,7 +39,7 @@ def scored(comparison: Comparison, name: str, category: str = "") -> Sample:
     found = [_found(seed) for seed in seeds]
     lowest = max(level for level, _ in found)
     errors = {error for _, error in found if error is not None}
-    speedup = None if other_work(comparison.comparability) else by_wall(comparison.speedups)
+    speedup = None if no_speedup(comparison) else by_wall(comparison.speedups)
     return Sample(
         name=name,
         passes=tuple(level for level in LEVELS if level >= lowest),

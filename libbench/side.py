@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import operator
 import os
@@ -33,7 +32,7 @@ from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed
 from libbench.shares import Everything
 from libbench.state import changed, modes_put_back, state_of
 from libbench.stepping import evaluation, named_step, steps_of, told_of
-from libbench.tree import fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
+from libbench.tree import fingerprint, load_snapshot, own_copy, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
 FILES = "files"
@@ -245,16 +244,7 @@ class Side:
 
     def fresh(self, batch: Batch) -> Batch:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
-        clones: dict[int, Any] = {}
-
-        def clone(tensor: torch.Tensor) -> torch.Tensor:
-            copied = tensor.clone()
-            clones[id(copied)] = copied
-            return copied
-
-        copied = map_tensors(clone, batch.inputs)
-        # What is no tensor may be changed in place, too; the tensors that are copied already are kept.
-        return replace(batch, inputs=self.parts.device.put(copy.deepcopy(copied, clones)))
+        return replace(batch, inputs=self.parts.device.put(own_copy(batch.inputs)))
 
     def call(self, batch: Batch) -> Any:
         workload = self.parts.workload

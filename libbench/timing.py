@@ -13,7 +13,7 @@ from pathlib import Path
 from libbench.config import digest
 from libbench.interfaces import Event, Runner, Session
 from libbench.job import Job
-from libbench.measure import MOST_PAIRS, ROUND
+from libbench.measure import MOST_PAIRS, ROUND, least
 from libbench.measured import STRAYED, Measurement, Timing
 from libbench.reruns import compare_runs
 from libbench.result import SIDES, Failure, Preparation, Result, SideFailed
@@ -237,6 +237,7 @@ def _joined(rounds: list[tuple[Measurement, Measurement]]) -> Measurement:
         redrawn=sum(each.redrawn for side in sides for each in side),
         interrupted=sum(each.interrupted for side in sides for each in side),
         compiled=tuple(sum(each.compiled[0] for each in side) for side in sides),
+        ran=tuple(least([each.ran[0] for each in side if each.ran]) for side in sides),
         kept=tuple(_worst(side) for side in sides),
         unmet=tuple(each.unmet[0] for side in sides for each in side if each.unmet),
         one_thread=tuple(each.one_thread[0] for side in sides for each in side if each.one_thread),

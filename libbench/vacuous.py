@@ -28,10 +28,16 @@ def _marked(leaf: LeafReport, aliases: Collection[str], by_truth: bool) -> LeafR
     return leaf
 
 
-def refused(comparison: Comparison) -> bool:
+def unproven(comparison: Comparison) -> bool:
     """Tell whether the outputs agree, but prove nothing, which is not taken for an agreement."""
     allowed = comparison.tolerance is not None and comparison.tolerance.vacuous == "allow"
     return comparison.vacuous and not allowed
+
+
+def refused(comparison: Comparison) -> bool:
+    """Tell whether such outputs leave the question open: not where whole numbers are rightly one, as a mask may be."""
+    leaves = comparison.outputs.leaves if comparison.outputs is not None else ()
+    return unproven(comparison) and not any(leaf.vacuous == "constant" and leaf.rtol is None for leaf in leaves)
 
 
 def why(leaf: LeafReport) -> str:
@@ -61,5 +67,6 @@ def reasons(report: OutputsReport, most: int = 3) -> str:
         f"{paths[0]}{f' and {len(paths) - 1:,} more' if len(paths) > 1 else ''}: {text}"
         for text, paths in found.items()
     ]
-    more = f"; and {len(said) - most:,} other reasons" if len(said) > most else ""
+    left = len(said) - most
+    more = f"; and {left:,} other reason{'s' if left > 1 else ''}" if left > 0 else ""
     return "; ".join(said[:most]) + more

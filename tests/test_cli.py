@@ -247,12 +247,13 @@ def test_a_reader_that_has_gone_is_no_traceback(config):
     assert found.returncode == 1
 
 
-def test_nans_on_both_sides_are_the_same_but_said(libbench, config):
+def test_nans_on_both_sides_are_said_and_prove_nothing(libbench, config):
     nans = "class Model(torch.nn.Linear):\n    def forward(self, x): return super().forward(x) * float('nan')\n"
     code, out, _ = libbench("diff", "--ref", config("a", nans + "model = L(Model)(4, 3)"), "--no-speed")
 
-    assert code == 0
+    assert code == 2
     assert "30 of 30 values are NaN on both sides" in out
+    assert "output: proves nothing: all of it is NaN" in out
 
 
 def test_settings_are_overridden_from_their_defaults(libbench, config, tmp_path):

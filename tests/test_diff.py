@@ -370,7 +370,7 @@ def test_inputs_that_are_no_tensors_may_be_changed_in_place_too(config):
 import numpy
 from libbench.interfaces import Batch
 class Arrays:
-    def __init__(self): self.batch = Batch(indices=(0, 1), inputs=numpy.ones((2, 4)), number=0)
+    def __init__(self): self.batch = Batch(indices=(0, 1), inputs=numpy.arange(8.0).reshape(2, 4), number=0)
     def __iter__(self): return iter([self.batch])
 class Adds(torch.nn.Module):
     def forward(self, x):

@@ -131,12 +131,20 @@ def test_what_proves_nothing_harms_nobody_beside_what_does(config):
     assert "1: proves nothing: every value is 1" in text
 
 
+def test_whole_numbers_that_are_constant_may_rightly_be_so_but_are_no_evidence(config):
+    lines = body("return torch.ones(4, 7, dtype=torch.int64), x")
+    found = diff(config("a", lines), config("b", lines), NO_SPEED)
+
+    assert (found.exit_code, found.vacuous, verdict_word(found)) == (0, True, "vacuous")
+    assert headline(found).startswith("SAME OUTPUTS (vacuous: 0: every value is 1; and 1 other reason)")
+
+
 def test_who_knows_that_an_output_is_constant_may_say_so(config):
-    lines = body("return torch.ones(4, 7, dtype=torch.int64)")
+    lines = body("return torch.ones(4, 7)")
     lines += "from libbench.settings import Tolerance\ntolerance = L(Tolerance)(vacuous='allow')\n"
     found = diff(config("a", lines), config("b", lines), NO_SPEED)
 
-    assert found.exit_code == 0
+    assert (found.exit_code, verdict_word(found)) == (0, "same")
     assert render(found).startswith("SAME OUTPUTS (vacuous: output: every value is 1)")
 
 

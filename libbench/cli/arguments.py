@@ -21,6 +21,7 @@ def parser_of() -> argparse.ArgumentParser:
     _add_diff(commands.add_parser("diff", help="compare two configs", description=_DIFF, epilog=_EXIT_CODES))
     _add_sweep(commands.add_parser("sweep", help="compare a list of pairs", description=_SWEEP, epilog=_EXIT_CODES))
     _add_run(commands.add_parser("run", help="run one config", description="Metrics and speed of one config."))
+    _add_locate(commands.add_parser("locate", help="find where two configs part", description=_LOCATE))
     _add_ranks(commands.add_parser("ranks", help="check what each rank reads", description=_RANKS))
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
@@ -70,6 +71,10 @@ _RANKS = (
     "Feed the ranks of a config different parts, the same parts in another order, and one part to all; say which rank "
     "reads what. Exit code: 0 as it should be, 1 not, 2 it could not be told."
 )
+_LOCATE = (
+    "Find the module and the operator in which a target parts from its reference. Exit code: 0 nothing to locate, 1 "
+    "located, or no single culprit, 2 it cannot be judged."
+)
 _SWEEP = (
     "Compare many pairs, each a row: those of the flags and their sweeps, those of a list, or those of the flags on "
     "each of many graph samples. Rows are kept as they are done, and a list that was interrupted is gone on with."
@@ -97,6 +102,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     add_list(parser, required=False)
     parser.set_defaults(list=None)
     _add_judging(parser)
+    parser.add_argument("--locate", action="store_true", help="find where outputs that differ part")
     _add_common(parser)
     _add_keeping(parser)
     add_pages(parser)
@@ -173,6 +179,26 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_overrides(parser, "--set", "--tgt-set", whose="the config, too")
     _add_common(parser)
     _add_keeping(parser)
+
+
+def _add_locate(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(parser=parser, zip=False, exclude=[], save=None)
+    _add_sides(parser, required=True)
+    _add_tolerances(parser)
+    parser.add_argument(
+        "--graph",
+        choices=("export", "record"),
+        default="export",
+        help="operators as torch exports them, or as they run",
+    )
+    parser.add_argument("--whole", action="store_true", help="look at all operators, not at the worst module's alone")
+    parser.add_argument("--reproduce", type=Path, metavar="DIR", help="write a script that shows the finding again")
+    parser.add_argument("--seed", type=int, help="seed of both sides; by default the configs' own")
+    _add_limits(parser)
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the errors along the graph, as SVG and PNG")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
 def _add_ranks(parser: argparse.ArgumentParser) -> None:

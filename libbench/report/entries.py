@@ -10,14 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from libbench.comparability import other_work
+from libbench.comparability import no_speedup
 from libbench.entry import Entry
 from libbench.errors import LibbenchError
 from libbench.findings import LeafReport
 from libbench.job import LIMITS
 from libbench.report.background import PASSING, flat
 from libbench.report.costs import call_seconds, first_call
-from libbench.report.headline import not_compiled, wall
+from libbench.report.headline import wall
 from libbench.report.json import COMPARISON, from_json, result_from_json
 from libbench.report.many import finding, verdict_word
 from libbench.report.words import one_line
@@ -125,8 +125,7 @@ def pair_entry(comparison: Comparison, source: str) -> Entry | None:
     reference, target = comparison.reference, comparison.target
     word, speedup = verdict_word(comparison), wall(comparison)
     paired = bool(comparison.measurements) and all(m.paired for m in comparison.measurements)
-    other = ", ".join(each.name for each in other_work(comparison.comparability))
-    doubt = f"the sides do other work ({other})" if other else ""
+    doubt = no_speedup(comparison)
     if not comparison.complete:
         doubt = "it was interrupted"
     elif speedup is not None and speedup.verdict == "inconclusive" and not doubt:
@@ -227,5 +226,5 @@ def _of_side(side: Result) -> Iterator[tuple[str, str]]:
     yield "config", _known_by(side.job)[:12]
     if side.preparation is not None:
         yield "compiler", side.preparation.compiler
-        if side.preparation.facts is not None:
-            yield "compiled", "no" if not_compiled(side) else "yes"
+    if side.facts is not None:
+        yield "compiled", "no" if side.facts.idle else "yes"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from libbench.comparability import other_work
+from libbench.comparability import not_compiled, other_work
 from libbench.curves import LOSS
 from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
 from libbench.measured import Speedup, SpeedVerdict, by_wall
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
-from libbench.result import SIDES, Check, Comparison, Failure, Result, Unlike
+from libbench.result import SIDES, Check, Comparison, Failure, Unlike
 from libbench.rows import BROKEN
 from libbench.truths import but_for_values
 from libbench.vacuous import reasons, refused
@@ -183,12 +183,6 @@ def speed_words(speedup: Speedup | None) -> Piece:
     return f"speed inconclusive ({value}x, {interval}{note})", tone
 
 
-def not_compiled(result: Result) -> bool:
-    """Tell whether a compiler was used that compiled nothing."""
-    facts = result.preparation.facts if result.preparation else None
-    return facts is not None and facts.graphs == 0
-
-
 def _failed(what: str, failure: Failure) -> Piece:
     return f"{what} in {failure.stage}: {cut(failure.message, LONGEST)}", "bad" if "FAILED" in what else "warn"
 
@@ -290,18 +284,15 @@ def unlike_words(unlike: Sequence[Unlike]) -> str:
 
 def _speed(comparison: Comparison) -> list[Piece]:
     other = other_work(comparison.comparability)
-    if comparison.speedups and other:
-        return [(f"NO SPEEDUP between unlike sides: {unlike_words(other)}", "warn"), *_uncompiled(comparison)]
+    uncompiled = [f"the {name} was NOT COMPILED" for index, name in enumerate(SIDES) if not_compiled(comparison, index)]
+    if comparison.speedups and (other or uncompiled):
+        between = f" between unlike sides: {unlike_words(other)}" if other else ""
+        return [("; ".join([f"NO SPEEDUP{between}", *uncompiled]), "warn")]
     found = [speed_words(wall(comparison))]
     unlike = [each.name for each in comparison.comparability]
     if comparison.speedups and unlike:
         found.insert(0, (f"not alike: {listed(unlike)}", "warn"))
-    return [*found, *_uncompiled(comparison)]
-
-
-def _uncompiled(comparison: Comparison) -> list[Piece]:
-    told = comparison.speedups and not_compiled(comparison.target)
-    return [("the target was NOT COMPILED", "warn")] if told else []
+    return found
 
 
 def _demanded(comparison: Comparison) -> list[Piece]:

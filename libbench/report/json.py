@@ -9,16 +9,18 @@ from typing import Any, TypeVar
 import libbench
 from libbench.errors import LibbenchError
 from libbench.history import History
+from libbench.located import LOCATED_SCHEMA, Located
 from libbench.measured import Timing
 from libbench.records import check_document, decode, encode
 from libbench.report.costs import first_call, pays_off
 from libbench.report.headline import headline
 from libbench.report.history import headline as history_headline
+from libbench.report.located import located_headline
 from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Comparison, Result
 
 COMPARISON = "libbench.comparison"
 
-Record = TypeVar("Record", Comparison, Result)
+Record = TypeVar("Record", Comparison, Result, Located)
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
@@ -77,6 +79,21 @@ def result_from_json(document: Mapping[str, Any]) -> Result:
         LibbenchError: as for `from_json`.
     """
     return _read(RESULT_SCHEMA, "result", Result, document)
+
+
+def located_to_json(found: Located) -> dict[str, Any]:
+    """Give all of what was found of where two sides part as JSON values, as `to_json` does."""
+    derived = {"headline": located_headline(found), "exit_code": found.exit_code}
+    return _document(LOCATED_SCHEMA, "located", found, derived)
+
+
+def located_from_json(document: Mapping[str, Any]) -> Located:
+    """Give what `located_to_json` wrote.
+
+    Raises:
+        LibbenchError: as for `from_json`.
+    """
+    return _read(LOCATED_SCHEMA, "located", Located, document)
 
 
 def _document(schema: str, key: str, record: Any, derived: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from libbench.comparability import other_work
+from libbench.comparability import no_speedup
 from libbench.config.places import short
 from libbench.report.compared import extreme_text
 from libbench.report.costs import call_seconds, first_call, ratio_cell
@@ -16,7 +16,7 @@ from libbench.report.headline import check, pieces, truth_words, wall, worst_fir
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, differ, figure, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison, JobRecord, Result
-from libbench.vacuous import reasons, refused
+from libbench.vacuous import reasons, unproven
 
 COLUMNS = (
     Column("target", least=16),
@@ -97,18 +97,18 @@ def verdict_word(comparison: Comparison) -> str:
     """Give one of `ORDER`, as the exit code has it.
 
     "TOO SLOW" is a target of which nothing is wrong but that a speedup was asked for; "vacuous" is a row whose outputs
-    agree, but prove nothing.
+    agree, but prove nothing, whatever its exit code.
     """
     if not comparison.complete:
         return "interrupted"
     if comparison.exit_code == 2:
-        return "vacuous" if refused(comparison) and _odd(comparison) <= {"outputs", "speedup"} else "not judged"
+        return "vacuous" if unproven(comparison) and _odd(comparison) <= {"outputs", "speedup"} else "not judged"
     if worst_first(comparison)[0].target.failure is not None:
         return "FAILED"
     if comparison.exit_code == 1:
         wrong = {each.name for each in comparison.checks if each.verdict == "different"}
         return "TOO SLOW" if wrong == {"speedup"} else "DIFFERENT"
-    return "same"
+    return "vacuous" if unproven(comparison) else "same"
 
 
 def _severity(comparison: Comparison) -> tuple[int, str]:
@@ -135,8 +135,7 @@ def _odd(comparison: Comparison) -> set[str]:
 def speed_cell(comparison: Comparison) -> Cell:
     """Give a speedup with its interval; "-" where nothing was timed."""
     speedup = wall(comparison)
-    unlike = ", ".join(each.name for each in other_work(comparison.comparability))
-    return "-" if speedup is None else ratio_cell(speedup, unlike)
+    return "-" if speedup is None else ratio_cell(speedup, no_speedup(comparison))
 
 
 def finding(comparison: Comparison, word: str) -> str:
@@ -177,7 +176,7 @@ def finding(comparison: Comparison, word: str) -> str:
 
 def _fastest(comparisons: Sequence[Comparison]) -> list[tuple[str, Tone]]:
     """Name the fastest of the targets that are the same, when one is faster at all."""
-    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same" and not other_work(c.comparability)]
+    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same" and not no_speedup(c)]
     faster = [(speedup, c) for speedup, c in same if speedup is not None and speedup.verdict == "faster"]
     if not faster:
         return []

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from libbench.comparability import other_work
+from libbench.comparability import no_speedup
 from libbench.measured import SpeedVerdict
 from libbench.report.headline import wall
 from libbench.report.many import ORDER, TONES, counted, finding, speed_cell, verdict_word
@@ -41,7 +41,7 @@ class Outcome:
     @classmethod
     def of(cls, comparison: Comparison) -> Outcome:
         """Take it from a comparison."""
-        speedup = None if other_work(comparison.comparability) else wall(comparison)
+        speedup = None if no_speedup(comparison) else wall(comparison)
         ratio = None if speedup is None or speedup.low is None else speedup.ratio
         return cls(verdict_word(comparison), comparison.exit_code, speedup.verdict if speedup else None, ratio)
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from libbench.comparability import other_work
+from libbench.comparability import no_speedup
 from libbench.measured import Speedup
 from libbench.report.charts.chart import Axis, Block, Chart, Dots, Line, Mark, Role
 from libbench.report.headline import wall
@@ -33,7 +33,7 @@ def row_charts(rows: Sequence[Named]) -> Iterator[Chart]:
 
 def _of_same(comparison: Comparison) -> Speedup | None:
     speedup = wall(comparison)
-    if verdict_word(comparison) != "same" or other_work(comparison.comparability):
+    if verdict_word(comparison) != "same" or no_speedup(comparison):
         return None
     return speedup if speedup is not None and speedup.low is not None else None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from libbench.comparability import other_work
+from libbench.comparability import no_speedup
 from libbench.report.charts.rows import row_charts
 from libbench.report.charts.scores import score_charts
 from libbench.report.costs import first_call
@@ -66,7 +66,7 @@ class Row:
     @property
     def ratio(self) -> float | None:
         """The speedup; None where there is none, or none of alike sides."""
-        speedup = None if other_work(self.comparison.comparability) else wall(self.comparison)
+        speedup = None if no_speedup(self.comparison) else wall(self.comparison)
         return None if speedup is None else speedup.ratio
 
     @property

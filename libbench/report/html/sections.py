@@ -10,10 +10,12 @@ from libbench.report import background, changes, compared, costs, generated, jud
 from libbench.report.charts.chart import Chart
 from libbench.report.charts.costs import cost_charts
 from libbench.report.charts.errors import error_charts
+from libbench.report.charts.located import located_charts
 from libbench.report.charts.speed import speed_charts
 from libbench.report.charts.training import training_charts
 from libbench.report.headline import worst_first
 from libbench.report.html.blocks import Blocks, Table, Text
+from libbench.report.located import write_located
 from libbench.report.page import Page
 from libbench.report.text import write_failures, write_notes
 from libbench.result import Comparison
@@ -84,6 +86,7 @@ def _found(comparison: Comparison, worst: Comparison, *, full: bool = True) -> I
     )
     yield Section("seeds", _written(lambda page: judged.write_seeds(page, comparison)))
     yield _outputs(worst, full)
+    yield _located(worst, full)
     yield Section("truth", _written(lambda page: judged.write_truth(page, worst, full)))
     yield Section("metrics", _written(lambda page: compared.write_metrics(page, worst, full)))
 
@@ -110,6 +113,14 @@ def _outputs(worst: Comparison, full: bool) -> Section:
     return Section(
         "outputs", _written(write), tuple(error_charts(worst)), (("Every leaf, every statistic", _written(write_all)),)
     )
+
+
+def _located(worst: Comparison, full: bool) -> Section:
+    def write(page: Page) -> None:
+        if worst.located is not None:
+            write_located(page, worst.located, full)
+
+    return Section("located", _written(write), tuple(located_charts(worst.located)) if full else ())
 
 
 def _costs(comparison: Comparison, *, full: bool = True) -> Iterator[Section]:
