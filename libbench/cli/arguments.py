@@ -194,7 +194,7 @@ def _add_locate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--whole", action="store_true", help="look at all operators, not at the worst module's alone")
     parser.add_argument("--reproduce", type=Path, metavar="DIR", help="write a script that shows the finding again")
     parser.add_argument("--seed", type=int, help="seed of both sides; by default the configs' own")
-    _add_limits(parser)
+    add_limits(parser)
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the errors along the graph, as SVG and PNG")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
