@@ -50,6 +50,7 @@ class LeafReport:
         not_finite: at how many of these a side is NaN or infinite.
         max_abs: the largest absolute difference.
         max_rel: the largest absolute difference over the reference's absolute value; 0/0 is 0, x/0 is infinite.
+        mean_abs: the mean absolute difference.
         rmse: the root of the mean squared difference.
         cosine: the cosine of the angle between both sides; None when one of them is zero.
         snr_db: reference power over difference power, in dB; infinite without a difference.
@@ -89,6 +90,7 @@ class LeafReport:
     not_finite: int = 0
     max_abs: Extreme | None = None
     max_rel: Extreme | None = None
+    mean_abs: float | None = None
     rmse: float | None = None
     cosine: float | None = None
     snr_db: float | None = None
@@ -155,12 +157,14 @@ class LeafNoise:
         max_abs: the largest absolute difference; infinite where they differ in more than finite values.
         rmse: the root of the mean squared difference; None where it has no meaning.
         level: the smallest tolerance level that passes, as in `LeafReport`.
+        dtype: as in `LeafReport`, of the first of the two.
     """
 
     path: str
     max_abs: float
     rmse: float | None = None
     level: float | None = None
+    dtype: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

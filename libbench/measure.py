@@ -232,10 +232,11 @@ def _enough(pairs: Sequence[Pair], timer: Timer, spent: float) -> bool:
     if n >= (timer.pairs or MOST_PAIRS):
         return True
     # A few more pairs give an interval at all; that is worth an overrun, but not any.
-    if (spent > 1 and n >= LEAST_PAIRS) or (spent > OVERRUN and n > 0):
+    least = max(LEAST_PAIRS, timer.least or 0)
+    if (spent > 1 and n >= least) or (spent > OVERRUN and n > 0):
         return True
     # The more pairs there are the less one changes, and the longer a look at all of them takes.
-    due = n >= ENOUGH_PAIRS and n % (ROUND * max(1, n // 100)) == 0
+    due = n >= max(ENOUGH_PAIRS, least) and n % (ROUND * max(1, n // 100)) == 0
     return timer.pairs is None and due and _narrow(pairs, timer.precision)
 
 
@@ -265,13 +266,13 @@ class _Warm(NamedTuple):
 
 
 def _warm_up(side: Timed, timer: Timer) -> _Warm:
-    """Call until the calls are steady."""
+    """Call so many times, or until the calls are steady."""
     calls, longest = timer.warmup, min(LONGEST_WARMUP, WARMUP_SHARE * timer.budget)
     side.refresh(0)
     seconds: list[float] = []
     begin = now = time.perf_counter()
     around: list[float] = []
-    while len(seconds) < max(calls, 1) if calls is not None else not _warmed(seconds, now - begin > longest):
+    while not _warmed(seconds, now - begin > longest, calls):
         seconds.append(side.trial(len(seconds), 1).clocks["wall"])
         before, now = now, time.perf_counter()
         around.append(max(0.0, now - before - seconds[-1]))
@@ -279,8 +280,10 @@ def _warm_up(side: Timed, timer: Timer) -> _Warm:
     return _Warm(statistics.median(last), statistics.median(around), len(seconds))
 
 
-def _warmed(seconds: list[float], late: bool) -> bool:
+def _warmed(seconds: list[float], late: bool, calls: int | None) -> bool:
     """Tell whether there were enough calls; of one that takes all the time there is, those before have to do."""
+    if calls is not None:
+        return late or len(seconds) >= max(calls, 1)
     return late or (len(seconds) >= LEAST_WARMUP and _steady(seconds))
 
 

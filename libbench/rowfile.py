@@ -67,6 +67,7 @@ class RowFile:
         path: the file, which is made where it is not there, with its folders.
 
     Attributes:
+        path: the file.
         rows: where each key's row begins, in bytes.
 
     Raises:
@@ -75,7 +76,7 @@ class RowFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         self._file: BinaryIO = path.open("r+b")

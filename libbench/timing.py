@@ -70,9 +70,10 @@ def measurements(
     jobs = [replace(job, timed=True) for job in jobs]
     runner = runner_of(jobs[0])
     wanted = min(runner.processes, processes or runner.processes)
-    count = _affordable(wanted, timer, len(jobs) * call)
+    affordable = _affordable(wanted, timer, len(jobs) * call)
+    count = max(1, affordable)
     share = replace(timer, budget=timer.budget / count)
-    together, copies = one_runner(jobs), jobs[:1] if len(jobs) > 1 and count == wanted else []
+    together, copies = one_runner(jobs), jobs[:1] if len(jobs) > 1 and affordable == wanted else []
     done: list[Measurement] = []
     for number in range(1, count + 1):
         place, begin = folder / f"timing-{number}", time.monotonic()
@@ -95,14 +96,14 @@ def measurements(
 
 
 def _affordable(processes: int, timer: Timer, pair: float) -> int:
-    """Give how many processes have time for the pairs that an interval needs, at least one.
+    """Give how many processes have time for the pairs that an interval needs.
 
     Args:
         pair: seconds that one takes; 0 where that is not known.
     """
     if timer.pairs is not None or pair <= 0:
         return processes
-    return min(processes, max(1, int(timer.budget / (LEAST_PAIRS * pair))))
+    return min(processes, int(timer.budget / (LEAST_PAIRS * pair)))
 
 
 def timed_alone(

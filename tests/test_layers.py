@@ -24,7 +24,7 @@ FLOORS = (
     "diff sweep history entry rows rowfile pair plan checks comparability matching saved snapshots timing remarks "
     "trusted truths metrics reevaluate trainings vacuous scores scoring scored benchlog categories locate",
     "compilers devices evaluators runners workloads samples report",
-    "cli configs",
+    "cli configs graphnet",
 )
 """Modules and packages of libbench, the lowest floor first. A new one is put where it belongs."""
 

@@ -3,6 +3,7 @@
 import gc
 import random
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -83,6 +84,35 @@ def test_a_used_up_budget_ends_it_as_soon_as_there_are_pairs_for_an_interval():
 
 def test_as_many_pairs_are_made_as_were_asked_for():
     assert len(run(Fake(1e-3), pairs=7).clocks[0]["wall"].seconds) == 7
+
+
+@pytest.fixture
+def by_the_clock(monkeypatch):
+    """Make a side whose calls move the clock on by as long as they take, and nothing else does."""
+    now = [0.0]
+
+    class Real(Fake):
+        def trial(self, first, inner, *, keep=False):
+            found = super().trial(first, inner, keep=keep)
+            now[0] += found.clocks["wall"]
+            return found
+
+    monkeypatch.setattr("libbench.measure.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    return Real
+
+
+@pytest.mark.parametrize(("seconds", "fewest", "most"), [(0.01, 90, 101), (0.1, 20, 20), (0.5, 5, 7), (9.0, 1, 1)])
+def test_at_least_so_many_pairs_are_made_unless_they_pass_the_budget_three_times_over(
+    by_the_clock, seconds, fewest, most
+):
+    measured = run(by_the_clock(seconds, noise=0.1), budget=1.0, precision=1e-9, least=20, warmup=1)
+
+    assert fewest <= len(measured.clocks[0]["wall"].seconds) <= most
+
+
+def test_a_warm_up_of_so_many_calls_ends_with_a_quarter_of_the_budget(by_the_clock):
+    assert run(by_the_clock(1.0), budget=4.0, warmup=5).warmup == (2,)
+    assert run(by_the_clock(0.1), budget=4.0, warmup=5).warmup == (5,)
 
 
 def test_the_garbage_collector_rests_while_calls_are_timed_and_then_goes_on():

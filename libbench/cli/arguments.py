@@ -99,13 +99,13 @@ _OR_SAVED = "or the folder of a saved one"
 def _add_diff(parser: argparse.ArgumentParser) -> None:
     _add_sides(parser, required=True)
     _add_samples(parser.add_mutually_exclusive_group(), parser)
-    _add_list(parser, required=False)
+    add_list(parser, required=False)
     parser.set_defaults(list=None)
     _add_judging(parser)
     parser.add_argument("--locate", action="store_true", help="find where outputs that differ part")
     _add_common(parser)
     _add_keeping(parser)
-    _add_pages(parser)
+    add_pages(parser)
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -118,10 +118,10 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
         help="a pair a line: REFERENCE TARGET [KEY=VALUE ...], ref.KEY for one side",
     )
     _add_samples(lists, parser)
-    _add_list(parser, required=True)
+    add_list(parser, required=True)
     _add_judging(parser)
     _add_common(parser)
-    _add_pages(parser)
+    add_pages(parser)
 
 
 def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
@@ -132,7 +132,8 @@ def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix", type=Path, metavar="DIR", help="what the paths of --sample-list are relative to")
 
 
-def _add_list(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def add_list(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add the flags of a list of rows; `required`: it has to be kept."""
     more = "" if required else ", of graph samples"
     parser.add_argument(
         "--to", type=Path, required=required, metavar="FILE", help=f"the rows{more}, as JSON lines; gone on with"
@@ -193,7 +194,7 @@ def _add_locate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--whole", action="store_true", help="look at all operators, not at the worst module's alone")
     parser.add_argument("--reproduce", type=Path, metavar="DIR", help="write a script that shows the finding again")
     parser.add_argument("--seed", type=int, help="seed of both sides; by default the configs' own")
-    _add_limits(parser)
+    add_limits(parser)
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the errors along the graph, as SVG and PNG")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
@@ -205,7 +206,7 @@ def _add_ranks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="CONFIG", help="config file, with a runner that has ranks")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
     parser.add_argument("--seed", type=int, help="seed; by default the config's own")
-    _add_limits(parser)
+    add_limits(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
@@ -235,7 +236,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "results", nargs="+", type=Path, metavar="RESULTS", help="files of --json or --to, or folders of diff --save"
     )
-    _add_pages(parser)
+    add_pages(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
@@ -298,7 +299,7 @@ def _add_history(parser: argparse.ArgumentParser) -> None:
         "--strict", action="store_true", help="exit with 2 for a new pair or an inconclusive speed, too"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
-    _add_summaries(parser)
+    add_summaries(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print every run")
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
@@ -346,7 +347,7 @@ def _add_sample(parser: argparse.ArgumentParser) -> None:
     )
     checked.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="samples, or folders with samples")
     for action in (made, checked):
-        _add_limits(action)
+        add_limits(action)
     listed = actions.add_parser("list", help="name the samples below a folder, without running them")
     listed.add_argument("folder", type=Path, metavar="DIR", help="folder with samples")
     listed.add_argument("--max-size", type=_size, metavar="SIZE", help="only those whose tensors take no more")
@@ -399,12 +400,13 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=_duration, metavar="TIME", help="time for so long at most, as 60s or 5m (30s)")
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")
-    _add_limits(parser)
-    _add_summaries(parser)
+    add_limits(parser)
+    add_summaries(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
 
 
-def _add_summaries(parser: argparse.ArgumentParser) -> None:
+def add_summaries(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of what a CI reads."""
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML, as it comes")
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="write a summary for GitHub, as it comes; -: print it instead"
@@ -417,12 +419,14 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
 
 
-def _add_pages(parser: argparse.ArgumentParser) -> None:
+def add_pages(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of what is drawn."""
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page for a browser")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write its plots, as SVG and PNG")
 
 
-def _add_limits(parser: argparse.ArgumentParser) -> None:
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the limits of a side."""
     parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage of a side")
     parser.add_argument("--memory", type=_size, metavar="SIZE", help="limit of what a side's process may take")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from libbench.cli.graphs import wants_samples
 from libbench.cli.kept import Kept, json_files, summary_files
@@ -76,11 +74,7 @@ def _on_samples(arguments: argparse.Namespace) -> int:
     for flag in ("json", "save", "verbose"):
         if getattr(arguments, flag):
             raise LibbenchError(f"--{flag} is for one comparison; of graph samples, --to FILE keeps the rows")
-    if arguments.to is not None:
-        return sweep(arguments)
-    with TemporaryDirectory(prefix="libbench-") as folder:
-        arguments.to = Path(folder) / "rows.jsonl"
-        return sweep(arguments)
+    return sweep(arguments)
 
 
 def _report(comparison: Comparison, arguments: argparse.Namespace) -> str:

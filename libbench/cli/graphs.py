@@ -45,24 +45,48 @@ def sample_rows(arguments: argparse.Namespace) -> list[Row]:
         raise LibbenchError(
             "graph samples are models, and no configs to run them by: give --ref, and --tgt or --tgt-set"
         )
-    samples = _samples(arguments)
+    samples = samples_at(arguments.samples, arguments.sample_list, arguments.prefix)
     _tell_replaced(arguments)
-    rows = []
-    for path, folder in samples.items():
-        for reference, target, name in pairs_on(arguments, folder):
-            record = record_of(folder, path, _seed_of(reference, target))
-            rows.append(Row(reference, target, f"{path} {name}".rstrip(), record))
-    return rows
+    return [
+        row_on(folder, path, reference, target, name)
+        for path, folder in samples.items()
+        for reference, target, name in pairs_on(arguments, folder)
+    ]
 
 
-def _samples(arguments: argparse.Namespace) -> Mapping[str, Path]:
-    """Give the folder of each sample by its path from the root of all."""
-    if arguments.samples is not None:
-        root, found, where = arguments.samples, list(find_samples(arguments.samples)), f"below {arguments.samples}"
+def row_on(folder: Path, path: str, reference: AnySide, target: AnySide, name: str = "") -> Row:
+    """Give the row of two sides on a sample.
+
+    Args:
+        folder: of the sample.
+        path: what the list calls it.
+        name: tells the row from others on this sample.
+
+    Raises:
+        LibbenchError: the sides would not get the same inputs.
+    """
+    record = record_of(folder, path, _seed_of(reference, target))
+    return Row(reference, target, f"{path} {name}".rstrip(), record)
+
+
+def samples_at(folder: Path | None, file: Path | None, prefix: Path | None) -> Mapping[str, Path]:
+    """Give the folder of each sample by its path from the root of all.
+
+    Args:
+        folder: all that are below it; None for those of a list.
+        file: the list.
+        prefix: what its paths are relative to; None for the current folder.
+
+    Raises:
+        LibbenchError: there is none, or a path leads to none.
+    """
+    if folder is not None:
+        root, found, where = folder, list(find_samples(folder)), f"below {folder}"
         root = root.resolve().parent if found == [root] else root
     else:
-        root = arguments.prefix or Path()
-        found, where = read_list(arguments.sample_list, root), f"in {arguments.sample_list}"
+        assert file is not None
+        root = prefix or Path()
+        found, where = read_list(file, root), f"in {file}"
     if not found:
         raise LibbenchError(f"no graph sample {where}")
     return {_called(folder, root): folder for folder in found}
