@@ -19,23 +19,32 @@ class Known:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-_TORCH = "libbench.compilers.torch_compile.TorchCompile"
+_HERE = "libbench.compilers"
+_TORCH = f"{_HERE}.torch_compile.TorchCompile"
 COMPILERS: Mapping[str, Known] = {
-    "nope": Known("libbench.compilers.eager.Eager"),
-    "eager": Known("libbench.compilers.eager.Eager"),
+    "nope": Known(f"{_HERE}.eager.Eager"),
+    "eager": Known(f"{_HERE}.eager.Eager"),
     "inductor": Known(_TORCH, {"backend": "inductor"}),
     "aot_eager": Known(_TORCH, {"backend": "aot_eager"}),
+    "tensorrt": Known(f"{_HERE}.tensorrt.TensorRT"),
+    "tvm": Known(f"{_HERE}.tvm.Tvm"),
+    "xla": Known(f"{_HERE}.xla.Xla"),
+    "iree": Known(f"{_HERE}.iree.Iree"),
+    "openvino": Known(f"{_HERE}.openvino.OpenVino"),
+    "onnx_runtime": Known(f"{_HERE}.onnx_runtime.OnnxRuntime"),
+    "aot_inductor": Known(f"{_HERE}.aot_inductor.AOTInductor"),
+    "torch_export": Known(f"{_HERE}.torch_export.TorchExport"),
+    "torch_script": Known(f"{_HERE}.torch_script.TorchScript"),
+    "fx": Known(f"{_HERE}.fx.Fx"),
 }
+"""Those of GraphNet, and the others that there are here. A package that one needs is asked for when it is used."""
 ABSENT: Mapping[str, str] = {
-    "tvm": "TVM",
-    "xla": "PyTorch/XLA",
-    "tensorrt": "TensorRT",
     "bladedisc": "BladeDISC",
     "blade_disc": "BladeDISC",
     "flagtree": "FlagTree",
     "magi_compiler": "MagiCompiler",
     "pass_mgr": "passes over the graph, from folders of its own",
-    "unstable_to_stable": "a check of the operators that a graph may call; torch's own capture alone is 'aot_eager'",
+    "unstable_to_stable": "a check of the operators that a graph may call",
     "range_decomposer_validator": "a check of GraphNet's own decomposition of samples",
     "graph_variable_renamer_validator": "a check of GraphNet's own renaming of samples",
 }
