@@ -91,13 +91,26 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Raises where an operator makes something narrower of float64."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = (args, *(kwargs or {}).values())
+        # Many that can draw do not: attention and dropout by a chance of 0, rrelu outside training.
+        may_draw = torch.Tag.nondeterministic_seeded in func.tags
+        before = _random_states(given) if may_draw else []
         out = func(*args, **(kwargs or {}))
-        if torch.Tag.nondeterministic_seeded in func.tags and any(t.is_floating_point() for t in _flat(out)):
+        drew = may_draw and not all(map(torch.equal, before, _random_states(given)))
+        if drew and any(t.is_floating_point() for t in _flat((out, given))):
             raise TypeError(f"{func} draws random numbers, and {DTYPE} draws others than the model's own dtype")
         narrow = next((tensor.dtype for tensor in _flat(out) if tensor.dtype in _WIDE), None)
-        if narrow and any(tensor.dtype in _WIDE.values() for tensor in _flat((args, *(kwargs or {}).values()))):
+        if narrow and any(tensor.dtype in _WIDE.values() for tensor in _flat(given)):
             raise TypeError(f"{func} makes {str(narrow).removeprefix('torch.')} of {DTYPE}")
         return out
+
+
+def _random_states(given: tuple[Any, ...]) -> list[torch.Tensor]:
+    """Give the states of the generators that a call may draw from: torch's own, and one that it is given."""
+    gpus = torch.cuda.default_generators if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
+    positional, *named = given
+    brought = [each for each in (*positional, *named) if isinstance(each, torch.Generator)]
+    return [generator.get_state() for generator in (torch.default_generator, *gpus, *brought)]
 
 
 def _narrow(value: Any) -> bool:

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from report_records import different_leaf, leaf, outputs
+from torch.nn import functional as F
 
 from libbench.compare.truth import LARGEST, TruthComparison, allowed_rmse
 from libbench.diff import Plan, diff, diff_all
@@ -435,3 +436,36 @@ def test_a_model_that_draws_random_numbers_has_no_float64_truth(job):
     assert comparison.exit_code == 2
     assert verdicts(comparison)["truth"] == "unjudged"
     assert "draws random numbers" in render(comparison, verbose=True)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: F.scaled_dot_product_attention(x, x, x),
+        lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=0.0),
+        lambda x: F.dropout(x, 0.5, training=False),
+        lambda x: F.dropout(x, 0.0),
+        lambda x: torch.native_dropout(x, 0.5, False)[0],
+        lambda x: F.rrelu(x - 0.5),
+    ],
+)
+def test_what_could_draw_random_numbers_and_does_not_has_a_truth(call):
+    assert copied(call, torch.rand(2, 3, 4))[0].dtype is torch.float64
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=0.5),
+        lambda x: F.dropout(x, 0.5),
+        lambda x: torch.native_dropout(x, 0.5, True)[0],
+        lambda x: F.rrelu(x - 0.5, training=True),
+        lambda x: x[0].multinomial(1),
+        lambda x: x.bernoulli(),
+        lambda x: torch.rand_like(x),
+        lambda x: x + torch.randn(x.shape, generator=torch.Generator().manual_seed(3)),
+    ],
+)
+def test_what_draws_random_numbers_has_none(call):
+    with pytest.raises(TypeError, match="draws random numbers"):
+        copied(call, torch.rand(2, 3, 4))

@@ -340,6 +340,18 @@ def _add_sample(parser: argparse.ArgumentParser) -> None:
     made.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
     made.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a folder that does not exist")
     made.add_argument("--seed", type=int, help="seed; by default the config's own")
+    made.add_argument("--dtype", metavar="NAME,...", help="cast to each, as float16,bfloat16; a folder for each")
+    made.add_argument("--batch", metavar="N,...", help="with so many samples in the batch; a folder for each")
+    made.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="INPUT=AxB,...",
+        help="with these shapes of an input, several inputs in step; a folder for each",
+    )
+    made.add_argument("--dynamic", action="store_true", help="let sizes be symbols, where the model allows it")
+    made.add_argument("--split", metavar="N|modules[:DEPTH]", help="cut each graph into N parts, or where modules meet")
+    made.add_argument("--calls", type=_count, default=2, metavar="N", help="call the model so often (2)")
     checked = actions.add_parser(
         "validate",
         help="run samples and extract them again",

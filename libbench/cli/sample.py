@@ -10,10 +10,12 @@ from libbench.cli.main import EXIT_TROUBLE, one_line
 from libbench.cli.output import put, tell
 from libbench.errors import LibbenchError
 from libbench.job import Job
+from libbench.samples.cutting import Split
 from libbench.samples.errors import SampleError
 from libbench.samples.finding import find_samples
 from libbench.samples.reading import Sample, read_sample
 from libbench.samples.trying import TryError, extracted, validated
+from libbench.samples.variants import Variant, parse_shapes, variants
 
 DIFFERENT = 1
 TIMEOUT = 600.0
@@ -27,9 +29,40 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _extract(arguments: argparse.Namespace) -> int:
     job = Job.load(arguments.config, arguments.overrides, arguments.seed)
-    for folder in extracted(job, arguments.output, arguments.timeout or TIMEOUT, arguments.memory):
-        put(str(folder))
-    return 0
+    try:
+        wanted, split = _variants(arguments), arguments.split and Split.parse(arguments.split)
+    except ValueError as error:
+        raise LibbenchError(str(error)) from None
+    if arguments.output.exists():
+        raise LibbenchError(f"{arguments.output} exists already")
+    code = 0
+    for variant in wanted:
+        try:
+            folders = extracted(
+                job,
+                arguments.output / variant.label,
+                variant,
+                dynamic=arguments.dynamic,
+                split=split,
+                calls=arguments.calls,
+                timeout=arguments.timeout or TIMEOUT,
+                memory=arguments.memory,
+            )
+        except TryError as error:
+            tell(f"libbench: {variant.label + ': ' if variant.label else ''}{one_line(error)}")
+            code = EXIT_TROUBLE
+            continue
+        for folder in folders:
+            put(str(folder))
+    return code
+
+
+def _variants(arguments: argparse.Namespace) -> list[Variant]:
+    batches = arguments.batch.split(",") if arguments.batch else []
+    if not all(each.isdecimal() for each in batches):
+        raise ValueError(f"--batch wants whole numbers, as 1,4,16, got {arguments.batch!r}")
+    dtypes = arguments.dtype.split(",") if arguments.dtype else []
+    return variants(dtypes, dict(map(parse_shapes, arguments.shape)), [int(each) for each in batches])
 
 
 def _validate(arguments: argparse.Namespace) -> int:
@@ -41,12 +74,12 @@ def _validate(arguments: argparse.Namespace) -> int:
 
 def _judged(path: Path, arguments: argparse.Namespace) -> int:
     try:
-        same = validated(path, arguments.timeout or TIMEOUT, arguments.memory)
+        other = validated(path, arguments.timeout or TIMEOUT, arguments.memory)
     except TryError as error:
         put(f"failed     {path}: {one_line(error)}")
         return EXIT_TROUBLE
-    put(f"{'same' if same else 'different':<9}  {path}")
-    return 0 if same else DIFFERENT
+    put(f"different  {path}: {other}" if other else f"same       {path}")
+    return DIFFERENT if other else 0
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -68,4 +101,4 @@ def _wanted(sample: Sample, arguments: argparse.Namespace) -> Iterator[bool]:
     yield arguments.max_size is None or sample.nbytes <= arguments.max_size
     yield arguments.dtype is None or arguments.dtype in sample.dtypes
     yield arguments.source is None or arguments.source == sample.info.get("source")
-    yield arguments.op is None or arguments.op in sample.operators
+    yield arguments.op is None or sample.calls(arguments.op)

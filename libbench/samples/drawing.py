@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -17,9 +17,10 @@ from libbench.samples.reading import Argument, Sample, TensorMeta
 SMALL_STD = 0.01
 """Where none is known that could be used. Values that are all the same, as of a weight just made, hide mistakes."""
 
+HIDDEN_EPSILON = 1e-8
 
-TINY_EPS = 1e-8
-"""An epsilon that is kept as 0: it was below the six decimals that are kept, and 0 is none that a norm takes."""
+_EPSILON = re.compile(r"(eps|epsilon)_?$")
+_VARIANCE = "running_var"
 
 
 def by_name(sample: Sample, seed: int, number: int = 0, only: Collection[str] | None = None) -> dict[str, torch.Tensor]:
@@ -43,39 +44,50 @@ def by_name(sample: Sample, seed: int, number: int = 0, only: Collection[str] | 
 def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
     """Draw one tensor, on the CPU.
 
-    Values that are kept are used as they are. Integers are drawn evenly from `min_val` to `max_val` (without them
-    they are 0, the one index that is always right), bools by a fair coin, floating values from the normal
-    distribution of mean and std, mirrored at `min_val` and clamped between it and `max_val`. A std that is 0, None,
-    NaN or infinite is replaced by 0.01, for one value alone by 0; a mean that is no finite number by 0. What a norm
-    takes for a variance is never below 0, and its epsilon never 0, whether or not the sample says so.
+    Values that are kept are used as they are, but for an epsilon of 0, which is one that six decimals do not show and
+    becomes 1e-8. Integers are drawn evenly from `min_val` to `max_val` (without them they are 0, the one index that is
+    always right), bools by a fair coin. A row of bools, or of 0 and 1, begins with the one and ends with the other, so
+    that no mask covers all. Floating values are from the normal distribution of mean and std, mirrored at `min_val` and
+    clamped between it and `max_val`; variances, which are above 0, from the log-normal one. A std that is 0, None, NaN
+    or infinite is replaced by 0.01, for one value alone by 0; a mean that is no finite number by 0.
     """
-    meta = _meant(meta)
     if meta.data is not None:
-        return torch.tensor(meta.data, dtype=meta.dtype).reshape(meta.shape)
+        data = (HIDDEN_EPSILON,) if meta.data == (0.0,) and _EPSILON.search(meta.name) else meta.data
+        return torch.tensor(data, dtype=meta.dtype).reshape(meta.shape)
     generator = torch.Generator().manual_seed(_seed(seed, meta.name, number))
     if meta.dtype is torch.bool:
-        return torch.empty(meta.shape, dtype=meta.dtype).bernoulli_(0.5, generator=generator)
+        return _mixed(torch.empty(meta.shape, dtype=meta.dtype).bernoulli_(0.5, generator=generator))
     if not meta.dtype.is_floating_point and not meta.dtype.is_complex:
-        return _integers(meta, generator)
+        drawn = _integers(meta, generator)
+        return _mixed(drawn) if (meta.min_val, meta.max_val) == (0, 1) else drawn
     # Dtypes of one byte have no normal distribution of their own.
     dtype = meta.dtype if meta.dtype.itemsize > 1 else torch.float32
-    tensor = torch.empty(meta.shape, dtype=dtype).normal_(_mean(meta), _std(meta), generator=generator)
-    if not dtype.is_complex:
+    tensor = torch.empty(meta.shape, dtype=dtype)
+    if dtype.is_complex:
+        return tensor.normal_(_mean(meta), _std(meta), generator=generator)
+    if _VARIANCE in meta.name:
+        _variances(tensor, meta, generator)
+    else:
+        tensor.normal_(_mean(meta), _std(meta), generator=generator)
         if meta.min_val is not None:
-            # Mirrored rather than put on the limit: a channel of no variance at all blows its values up to infinity.
+            # Mirrored rather than put on the limit, where many would be the same.
             tensor.sub_(meta.min_val).abs_().add_(meta.min_val)
-        tensor.clamp_(*_limits(meta))
-    return tensor.to(meta.dtype)
+    return tensor.clamp_(*_limits(meta)).to(meta.dtype)
 
 
-def _meant(meta: TensorMeta) -> TensorMeta:
-    """Give what is meant where a sample says less."""
-    name = meta.name.rstrip("_")
-    if name.endswith("eps") and meta.data is not None and not any(meta.data):
-        return replace(meta, data=(TINY_EPS,) * len(meta.data))
-    if name.endswith("running_var") and meta.min_val is None:
-        return replace(meta, min_val=0)
-    return meta
+def _mixed(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.dim() and tensor.shape[-1] > 1:
+        tensor[..., 0], tensor[..., -1] = 1, 0
+    return tensor
+
+
+def _variances(tensor: torch.Tensor, meta: TensorMeta, generator: torch.Generator) -> None:
+    # A channel of hardly any variance blows its values up, layer by layer up to infinity, and the normal distribution
+    # has some at 0.
+    mean = _mean(meta) if _mean(meta) > 0 else SMALL_STD
+    std = meta.std if meta.std is not None and math.isfinite(meta.std) and meta.std > 0 else min(mean, SMALL_STD)
+    spread = math.log1p((std / mean) ** 2)
+    tensor.log_normal_(math.log(mean) - spread / 2, math.sqrt(spread), generator=generator)
 
 
 def _integers(meta: TensorMeta, generator: torch.Generator) -> torch.Tensor:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from hashlib import sha256
+from itertools import zip_longest
 from pathlib import Path
 
 from libbench.samples.literals import parse_file
@@ -15,13 +17,27 @@ def graph_hash(folder: Path) -> str:
 
     Names, the order of arguments and those that are not used make no difference; neither do values and devices.
     """
+    return sha256("\n".join(known for known, _ in _lines(folder)).encode()).hexdigest()
+
+
+def graph_difference(one: Path, other: Path) -> str:
+    """Say what is first other in one graph than in another; empty where they have the same hash."""
+    pairs = zip_longest(_lines(one), _lines(other), fillvalue=("", "nothing"))
+    return next((f"{a} became {b}" for (known, a), (again, b) in pairs if known != again), "")
+
+
+def _lines(folder: Path) -> list[tuple[str, str]]:
+    """Give each statement that counts and each argument that is used, without names, and as it is shown."""
     forward = forward_of(parse_file(folder / CODE), folder / CODE)
     metas = read_metas(folder / WEIGHTS)
     names = _Names()
-    lines = [ast.dump(names.visit(node)) for node in forward.body if not _trivial(node, names)]
+    shown = [(node, ast.unparse(node)) for node in _doing(forward.body) if not _trivial(node, names)]
+    lines = [(ast.dump(names.visit(node)), text) for node, text in shown]
     used = [(names.known[each.arg], metas[each.arg]) for each in arguments_of(forward) if each.arg in names.known]
-    lines += [f"{name} {meta.shape} {meta.dtype}" for name, meta in sorted(used)]
-    return sha256("\n".join(lines).encode()).hexdigest()
+    for name, meta in sorted(used, key=lambda each: each[0]):
+        facts = f"{meta.shape} {meta.dtype}"
+        lines.append((f"{name} {facts}", f"{meta.name} {facts}"))
+    return lines
 
 
 class _Names(ast.NodeTransformer):
@@ -37,10 +53,52 @@ class _Names(ast.NodeTransformer):
             node.id = self.known.setdefault(first, f"v{len(self.known)}")
         return node
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        # What torch has by several names, as linear in torch._C._nn and torch.nn.functional, is one thing.
+        root, *inner = _dotted(node)
+        if root == "torch" and inner[0] != "ops":
+            return ast.Attribute(ast.Name(root, ast.Load()), node.attr, node.ctx)
+        return self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name) and node.func.id == "device":
             return ast.Constant("device")
         return self.generic_visit(node)
+
+
+def _dotted(node: ast.expr) -> list[str]:
+    """Give the names of a dotted one; the first is empty where it begins with something else."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return [node.id if isinstance(node, ast.Name) else "", *reversed(names)]
+
+
+_CHECKS = {"_check", "_check_is_size", "_assert_scalar"}
+
+
+def _doing(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Leave out what only checks sizes, and the comparisons for it: torch adds them in an order of its own."""
+    kept = [node for node in body if not _checks(_value(node))]
+    used = {each.id for node in kept for each in ast.walk(node) if isinstance(each, ast.Name) and _read(each)}
+    return [node for node in kept if not (isinstance(_value(node), ast.Compare) and not used & _targets(node))]
+
+
+def _checks(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Call) and not _CHECKS.isdisjoint(_dotted(value.func))
+
+
+def _value(node: ast.stmt) -> ast.expr | None:
+    return node.value if isinstance(node, ast.Assign | ast.Expr) else None
+
+
+def _targets(node: ast.stmt) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and not _read(each)}
+
+
+def _read(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Load)
 
 
 def _trivial(node: ast.stmt, names: _Names) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -15,7 +16,7 @@ import torch
 
 from libbench.errors import did_you_mean
 from libbench.samples.errors import SampleError
-from libbench.samples.literals import parse_file, read_classes
+from libbench.samples.literals import parse_file, parse_text, read_classes, read_text
 
 INFO, CODE, WEIGHTS, INPUTS, HASH = "graph_net.json", "model.py", "weight_meta.py", "input_meta.py", "graph_hash.txt"
 
@@ -121,16 +122,27 @@ class Sample:
         names = (getattr(each, "attr", getattr(each, "id", "")) for each in called)
         return frozenset(name for name in names if name)
 
+    @property
+    def uses_sizes(self) -> bool:
+        """Whether the graph does anything with a size that it is given."""
+        text = read_text(self.code)
+        sizes = [each.name for each in self.arguments if each.kind == "size"]
+        return any(len(re.findall(rf"\b{name}\b", text)) > 1 for name in sizes)
+
+    def calls(self, operator: str) -> bool:
+        """Tell whether one of `operators` has this name; a text without it is not parsed."""
+        return operator in read_text(self.code) and operator in self.operators
+
 
 def read_sample(path: str | Path) -> Sample:
-    """Read a graph sample; nothing of it is run.
+    """Read a graph sample; nothing of it is run. Of the code, only what `forward` takes is looked at.
 
     Raises:
         SampleError: a file is missing or wrong, or an argument of `forward` is described nowhere.
     """
     path = Path(path)
     info = read_info(path / INFO)
-    forward = forward_of(parse_file(path / CODE), path / CODE)
+    forward = _signature(path / CODE)
     metas = read_metas(path / WEIGHTS)
     if (path / INPUTS).is_file():
         metas = {**read_metas(path / INPUTS), **metas}
@@ -175,20 +187,35 @@ def forward_of(tree: ast.Module, file: Path) -> ast.FunctionDef:
     raise SampleError(f"{file}: wanted a class GraphModule, got none")
 
 
+_HEAD = re.compile(r"^[ \t]+def forward\(.*?\)(?:[ \t]*->[^\n]*)?:[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+def _signature(file: Path) -> ast.FunctionDef:
+    """Find `forward`, without its statements where they can be told from the rest: they are nearly all of the file."""
+    text = read_text(file)
+    if head := _HEAD.search(text):
+        try:
+            return forward_of(parse_text(text[: head.end()] + " pass", file), file)
+        except SampleError:
+            pass
+    return forward_of(parse_text(text, file), file)
+
+
 def arguments_of(forward: ast.FunctionDef) -> list[ast.arg]:
     """Give the arguments of `forward` without its `self`."""
     return forward.args.args[1:]
 
 
 def _argument(node: ast.arg) -> Argument:
-    annotation = ast.unparse(node.annotation) if node.annotation is not None else ""
+    # The last name of what it is annotated with, as of `torch.nn.parameter.Parameter`.
+    annotation = getattr(node.annotation, "attr", getattr(node.annotation, "id", ""))
     return Argument(node.arg, _kind(node.arg, annotation), node.lineno)
 
 
 def _kind(name: str, annotation: str) -> Kind:
-    if annotation.endswith("SymInt"):
+    if annotation == "SymInt":
         return "size"
-    if annotation.endswith("Parameter") or "_parameters_" in name:
+    if annotation == "Parameter" or "_parameters_" in name:
         return "parameter"
     # What a module keeps in plain attributes, such as an epsilon, was lifted out of it as its buffers were.
     return "buffer" if "_buffers_" in name or name.startswith("L_self_") else "input"

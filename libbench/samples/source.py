@@ -11,12 +11,13 @@ from collections.abc import Collection
 from pathlib import Path
 from types import CodeType
 
-from libbench.samples.literals import parse_file
-from libbench.samples.reading import arguments_of, forward_of
+from libbench.samples.literals import parse_text, read_text
+from libbench.samples.reading import forward_of
 
 _DEVICE = re.compile(r"(cpu|cuda|xla|mps|xpu|hpu|npu|privateuseone)(:\d+)?")
+_PLACED = re.compile(r"device|cpu|cuda|xla|mps|xpu|hpu|npu|privateuseone|autocast")
 _AUTOCAST = ("autocast", "_enter_autocast")
-_MODES = ("_set_grad_enabled", "set_grad_enabled", "autocast", "_enter_autocast")
+_MODES = re.compile(r"\b(_?set_grad_enabled|autocast|_enter_autocast)\(")
 
 
 def rewritten(file: Path, device: str, bound: Collection[str]) -> CodeType:
@@ -26,30 +27,33 @@ def rewritten(file: Path, device: str, bound: Collection[str]) -> CodeType:
         device: that every device in the code becomes, such as "cpu" or "cuda:0".
         bound: arguments of `forward` that are taken from attributes of the module instead.
     """
-    tree = parse_file(file)
-    _bind(forward_of(tree, file), bound)
-    ast.fix_missing_locations(_Devices(device).visit(tree))
+    text = read_text(file)
+    tree = parse_text(text, file)
+    forward = forward_of(tree, file)
+    lines = text.splitlines()
+    for statement in forward.body:
+        if _PLACED.search("\n".join(lines[statement.lineno - 1 : statement.end_lineno])):
+            ast.fix_missing_locations(_Devices(device).visit(statement))
+    _bind(forward, bound)
     return compile(tree, str(file), "exec")
 
 
 def changes_modes(file: Path) -> bool:
     """Tell whether the code switches gradients or autocast."""
-    text = file.read_text(encoding="utf-8")
-    if not any(mode in text for mode in _MODES):
-        return False  # most do not, and need not be parsed again to know it
-    return any(getattr(node, "attr", getattr(node, "id", "")) in _MODES for node in ast.walk(parse_file(file)))
+    return _MODES.search(read_text(file)) is not None
 
 
 def _bind(forward: ast.FunctionDef, bound: Collection[str]) -> None:
-    taken = [argument for argument in arguments_of(forward) if argument.arg in bound]
-    forward.args.args = [argument for argument in forward.args.args if argument not in taken]
+    names, arguments = set(bound), forward.args.args
+    forward.args.args = [each for each in arguments if each.arg not in names]
     forward.args.defaults = []
-    forward.body[:0] = [ast.copy_location(_assignment(argument), argument) for argument in taken]
+    forward.body[:0] = [_assignment(each) for each in arguments if each.arg in names]
 
 
 def _assignment(argument: ast.arg) -> ast.Assign:
-    value = ast.Attribute(ast.Name("self", ast.Load()), argument.arg, ast.Load())
-    return ast.Assign([ast.Name(argument.arg, ast.Store())], value)
+    place = {key: getattr(argument, key) for key in argument._attributes}
+    value = ast.Attribute(ast.Name("self", ast.Load(), **place), argument.arg, ast.Load(), **place)
+    return ast.Assign([ast.Name(argument.arg, ast.Store(), **place)], value, **place)
 
 
 class _Devices(ast.NodeTransformer):
