@@ -2,6 +2,7 @@
 #   PYTHON=python3.12   the interpreter to make it from
 #   TORCH=system        the torch that this interpreter has, instead of the one in constraints.txt
 #   ARGS=...            more arguments for demo and test
+#   JOBS=2              processes that the tests are shared among
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
@@ -11,6 +12,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 TORCH ?= pinned
 ARGS ?=
+JOBS ?= 2
 BIN := .venv/bin/python
 
 # Another folder, interpreter or torch makes a new .venv; other requirements only update it.
@@ -21,7 +23,7 @@ demo: venv
 	@$(BIN) tools/diff.py --ref projects/digits/configs/eager.py --tgt projects/digits/configs/inductor.py $(ARGS)
 
 test: venv
-	@$(BIN) -m pytest $(ARGS)
+	@$(BIN) -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 lint: venv
 	@$(BIN) -m ruff check .

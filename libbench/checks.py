@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from libbench.comparability import other_work, speed_differs
+from libbench.comparability import no_speedup, speed_differs
 from libbench.result import SIDES, Check, Comparison, Failure, Verdict
 from libbench.speed import APART_ZONE
 from libbench.truths import but_for_values
+from libbench.vacuous import reasons, refused
 
 
 def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Check, ...]:
@@ -20,8 +21,12 @@ def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Ch
         if comparison.truth is not None:
             report, agreed = but_for_values(report), "the same but for floating values, which the truth judges"
         worst = next((leaf for leaf in report.leaves if leaf.verdict != "same"), None)
-        reasons = report.reasons or (worst.reasons if worst else ())
-        found.append(Check("outputs", report.verdict, "; ".join(reasons) or agreed))
+        said = report.reasons or (worst.reasons if worst else ())
+        found.append(Check("outputs", report.verdict, "; ".join(said) or agreed))
+        if refused(comparison):
+            found[-1] = Check(
+                "outputs", "unjudged", f"vacuous: {reasons(report)}", "an output that could have differed"
+            )
     found += [_curve(comparison), _truth(comparison)]
     found += _timed_outputs(comparison)
     found += _ranks(comparison)
@@ -107,7 +112,7 @@ def _speed(comparison: Comparison, wanted: float) -> Check:
     spread = 1.0 if wall.pairs else 1 + APART_ZONE
     low, high = wall.low / spread, wall.high * spread
     verdict: Verdict = "same" if low >= wanted else "different" if high < wanted else "unjudged"
-    unlike = comparison.comparability
-    if other_work(unlike) or (not wall.pairs and speed_differs(unlike)):
+    why = no_speedup(comparison) or (not wall.pairs and speed_differs(comparison.comparability))
+    if why:
         return Check(name, "unjudged", f"{wall.ratio:.3g}x between unlike sides", text)
     return Check(name, verdict, f"{wall.ratio:.3g}x [{wall.low:.3g}, {wall.high:.3g}]", text)

@@ -8,7 +8,7 @@ from typing import Any
 from libbench.config import Change, difference, names_in, read_unimported
 from libbench.findings import OutputsReport
 from libbench.job import Job
-from libbench.result import Comparison, Result, Unlike
+from libbench.result import SIDES, Comparison, Result, Unlike
 from libbench.saved import RESULT, AnySide, SavedSide
 
 _ENVIRONMENT = ("node", "machine", "processor", "device", "cores", "threads", "world size", "torch")
@@ -56,6 +56,22 @@ def speed_differs(unlike: Sequence[Unlike]) -> str:
 def other_work(unlike: Sequence[Unlike]) -> tuple[Unlike, ...]:
     """Give what makes the calls of two sides unlike, so that no speedup is claimed; none where they do the same."""
     return tuple(each for each in unlike if each.name in _WORK)
+
+
+def not_compiled(comparison: Comparison, index: int) -> bool:
+    """Tell whether a side, 0 or 1, has a compiler of which no compiled code ran, be it in one of its timed trials."""
+    facts = (comparison.reference, comparison.target)[index].facts
+    if facts is None:
+        return False
+    ran = [m.ran[index] for m in comparison.measurements if len(m.ran) > index]
+    return facts.idle or 0 in ran
+
+
+def no_speedup(comparison: Comparison) -> str:
+    """Say why a ratio of times is no speedup; empty where it is one."""
+    uncompiled = [f"{name} not compiled" for index, name in enumerate(SIDES) if not_compiled(comparison, index)]
+    unlike = ", ".join(each.name for each in other_work(comparison.comparability))
+    return "; ".join([*uncompiled, *([f"not alike: {unlike}"] if unlike else [])])
 
 
 def _leaves(outputs: OutputsReport | None) -> Iterator[Unlike]:

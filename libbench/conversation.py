@@ -12,6 +12,7 @@ from libbench.child import ChildDied, ChildLate, ChildTooLarge
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
+from libbench.located import Located
 from libbench.measured import Measurement
 from libbench.records import decode, encode
 from libbench.result import Evaluation, Failure, Kind, Output, Preparation, SideFailed, Stage
@@ -101,6 +102,11 @@ class Conversation:
     def measure(self, timer: Timer) -> Measurement:
         measurement: Measurement = decode(Measurement, self.ask({"do": "measure", "timer": encode(timer)}))
         return measurement
+
+    def locate(self, **asked: Any) -> Located:
+        """Look for where the two sides part, as `Worker.locate` does."""
+        located: Located = decode(Located, self.ask({"do": "locate", "with": asked}))
+        return located
 
     def kill(self) -> None:
         """End the process at once; who waits for its answer learns of its death."""

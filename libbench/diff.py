@@ -114,7 +114,7 @@ def run(
     with work_folder(plan.save) as folder:
         job = replace(job, cache=str(folder / "cache"), group=uuid.uuid4().hex)
         snapshots = Snapshots(folder / OUTPUTS, limit=0 if plan.save is None else plan.spill)
-        result = Result(job.record())
+        result = Result(job.record(), began=time.time())
         # A place that cannot be written to is found now, not when there is something to lose.
         keep(result)
         with _written(folder, job, plan) as writer:
@@ -171,11 +171,15 @@ def _with_cache(side: AnySide, folder: Path) -> AnySide:
     return replace(side, cache=str(folder)) if isinstance(side, Job) else side
 
 
-def load_side(path: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> AnySide:
+def load_side(
+    path: str | Path, overrides: Sequence[str] = (), seed: int | None = None, sample: str | None = None
+) -> AnySide:
     """Load a config file as `Job.load` does, or a folder with a saved side, which no override can change."""
     if not Path(path).is_dir():
-        return Job.load(path, overrides, seed)
+        return Job.load(path, overrides, seed, sample)
     side = SavedSide.load(path)
+    if sample is not None:
+        raise LibbenchError(f"{path} is a saved side, and is what it was: no graph sample can be its model")
     if overrides:
         raise LibbenchError(f"{path} is a saved side, and is what it was: {' '.join(overrides)} cannot change it")
     if seed not in (None, side.seed):
@@ -196,10 +200,19 @@ def work_folder(save: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="libbench-") as folder:
             yield Path(folder)
         return
-    if save.exists() and (not save.is_dir() or any(save.iterdir())):
-        raise LibbenchError(f"{save} is not an empty folder; results are never written over others")
+    check_empty(save)
     save.mkdir(parents=True, exist_ok=True)
     try:
         yield save
     finally:
         shutil.rmtree(save / "cache", ignore_errors=True)
+
+
+def check_empty(folder: Path) -> None:
+    """Check that a folder, if it is there, is an empty one.
+
+    Raises:
+        LibbenchError: it is not.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise LibbenchError(f"{folder} is not an empty folder; results are never written over others")

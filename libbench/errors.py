@@ -38,5 +38,9 @@ class UnavailableError(LibbenchError):
     """A device, a compiler or a tool that a config names cannot be used on this machine."""
 
 
+class UnsupportedError(LibbenchError):
+    """A compiler cannot express what a model does, takes or gives."""
+
+
 class ClockError(LibbenchError):
     """A clock of a device shows what cannot be a time; the side that was timed is not to blame."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Verdict = Literal["same", "different", "unjudged"]
+Vacuous = Literal["", "empty", "nan", "constant", "alias", "small"]
 Number = int | float | str
 
 
@@ -49,12 +50,15 @@ class LeafReport:
         not_finite: at how many of these a side is NaN or infinite.
         max_abs: the largest absolute difference.
         max_rel: the largest absolute difference over the reference's absolute value; 0/0 is 0, x/0 is infinite.
+        mean_abs: the mean absolute difference.
         rmse: the root of the mean squared difference.
         cosine: the cosine of the angle between both sides; None when one of them is zero.
         snr_db: reference power over difference power, in dB; infinite without a difference.
         ulp_max: the largest distance in units of the last place of the coarser dtype.
         ulp_p50: the median distance, from a sample of the elements.
         ulp_p99: the 99th percentile, from the same sample.
+        ulp_counts: how many elements of that sample have a distance of 0, of 1, of 2 to 3, of 4 to 7 and so on, each
+            class reaching up to the next power of two; up to the last class that has one.
         first_mismatch: position of the first mismatch in the order of the batches.
         nans: how many NaNs.
         infs: how many infinities.
@@ -68,6 +72,9 @@ class LeafReport:
         rtol: the relative tolerance used; None for what is compared exactly by its nature.
         atol: the absolute tolerance used.
         noise: the largest absolute difference here between two runs of the reference; None where it is not known.
+        vacuous: why it proves nothing that both sides agree: there is no value ("empty"), all of the reference is NaN
+            ("nan") or one value ("constant"), it is an input or a weight as it was ("alias"), or zeros would pass at
+            the tolerance used ("small"); empty where it does prove something, or where they do not agree.
     """
 
     path: str
@@ -83,12 +90,14 @@ class LeafReport:
     not_finite: int = 0
     max_abs: Extreme | None = None
     max_rel: Extreme | None = None
+    mean_abs: float | None = None
     rmse: float | None = None
     cosine: float | None = None
     snr_db: float | None = None
     ulp_max: int | None = None
     ulp_p50: float | None = None
     ulp_p99: float | None = None
+    ulp_counts: tuple[int, ...] = ()
     first_mismatch: tuple[int, ...] | None = None
     nans: tuple[int, int] = (0, 0)
     infs: tuple[int, int] = (0, 0)
@@ -100,6 +109,7 @@ class LeafReport:
     rtol: float | None = None
     atol: float | None = None
     noise: float | None = None
+    vacuous: Vacuous = ""
 
     @property
     def form_reasons(self) -> tuple[str, ...]:
@@ -132,6 +142,11 @@ class OutputsReport:
     elements: int = 0
     skipped: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def vacuous(self) -> bool:
+        """Whether all that was compared agrees and none of it proves anything."""
+        return self.verdict == "same" and all(leaf.vacuous for leaf in self.leaves)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LeafNoise:
@@ -142,12 +157,14 @@ class LeafNoise:
         max_abs: the largest absolute difference; infinite where they differ in more than finite values.
         rmse: the root of the mean squared difference; None where it has no meaning.
         level: the smallest tolerance level that passes, as in `LeafReport`.
+        dtype: as in `LeafReport`, of the first of the two.
     """
 
     path: str
     max_abs: float
     rmse: float | None = None
     level: float | None = None
+    dtype: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

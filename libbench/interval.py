@@ -1,4 +1,4 @@
-"""The interval of a median of values that came one after the other."""
+"""The interval of a median of values that came one after the other, and how wide those of means are."""
 
 from __future__ import annotations
 
@@ -32,6 +32,42 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[
     ordered, middle, r = sorted(values), (n + 1) / 2, _memory(values)
     reach = min((middle - rank) * math.sqrt((1 + r) / (1 - r)), middle - 1)
     return _at(ordered, middle - reach), _at(ordered, middle + reach)
+
+
+def student(freedom: int, confidence: float = 0.95) -> float:
+    """Give the t within which Student's distribution lies with this probability, on both sides together.
+
+    By bisection of the probability, which for a whole number of degrees of freedom is a finite sum (Abramowitz and
+    Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4).
+
+    Args:
+        freedom: degrees of freedom, at least 1; more than 100 are taken for 100, which is a little wider.
+        confidence: above 0 and below 1.
+    """
+    return _quantile(min(freedom, 100), confidence)
+
+
+@lru_cache(maxsize=1024)
+def _quantile(freedom: int, confidence: float) -> float:
+    low, high = 0.0, 2.0
+    while _within(high, freedom) < confidence:
+        low, high = high, 2 * high
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if _within(middle, freedom) < confidence else (low, middle)
+    return high
+
+
+def _within(t: float, freedom: int) -> float:
+    """Give the probability that Student's t lies between -t and t."""
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine, odd = math.cos(angle), freedom % 2
+    term = cosine if odd else 1.0
+    total = term if freedom > 1 else 0.0
+    for k in range(2 + odd, freedom - 1, 2):
+        term *= cosine**2 * (k - 1) / k
+        total += term
+    total *= math.sin(angle)
+    return 2 / math.pi * (angle + total) if odd else total
 
 
 @lru_cache(maxsize=1024)

@@ -29,6 +29,7 @@ from libbench.config.targets import callable_target
 from libbench.errors import ConfigError, did_you_mean
 from libbench.namespaces import one_namespace
 from libbench.result import JobRecord
+from libbench.sampled import on_sample
 
 REQUIRED = ("model",)
 DEFAULTS: Mapping[str, str | int | None] = {
@@ -46,6 +47,8 @@ DEFAULTS: Mapping[str, str | int | None] = {
 PARTS = (*REQUIRED, *DEFAULTS)
 SETTINGS: Mapping[str, str] = {"timer": "libbench.settings.Timer", "tolerance": "libbench.settings.Tolerance"}
 """These belong to the comparison and say nothing about what a side does."""
+LIMITS = ("timeout", "memory")
+"""Settings of a runner that say how long one waits and not what is done, so that a side stays the side it is."""
 SIDE_PARTS = ("device", "model", "data", "workload", "compiler", "evaluator")
 """What a worker builds, in this order: the device first, which tells what memory the others take."""
 
@@ -65,6 +68,7 @@ class Job:
         truth: whether it is run as a float64 copy, without its compiler and its evaluator.
         group: names the comparison that it is a side of, whose sides belong on one machine; empty for none.
         timed: whether it is opened to be timed.
+        sample: the folder of the graph sample that takes the place of the model; None for the config's own model.
     """
 
     name: str
@@ -77,19 +81,24 @@ class Job:
     truth: bool = False
     group: str = ""
     timed: bool = False
+    sample: str | None = None
 
     @classmethod
-    def load(cls, file: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Job:
+    def load(
+        cls, file: str | Path, overrides: Sequence[str] = (), seed: int | None = None, sample: str | None = None
+    ) -> Job:
         """Load a config file and apply overrides, `name.key=value` each.
 
         Args:
             seed: wins over the config's own.
+            sample: the folder of a graph sample to run in place of the config's model, if it has one.
 
         Raises:
             ConfigError: the file, a node in it or an override is wrong, or a part is missing or misspelt.
         """
         path = Path(file)
-        loaded = _complete(LazyConfig.load(path, values=PARTS), str(file))
+        loaded = one_namespace(LazyConfig.load(path, values=PARTS), str(file))
+        loaded = _complete(loaded if sample is None else on_sample(loaded, sample), str(file))
         begun = {part: thaw(Call(target, [], {})) for part, target in SETTINGS.items() if loaded[part] is None}
         for part in begun:
             # What an override of a setting begins with, if there is one; without, the other side's is asked.
@@ -99,12 +108,12 @@ class Job:
         if built:
             raise ConfigError(built[0])
         name = path.stem + (f" [{' '.join(overrides)}]" if overrides else "")
-        return cls._of(name, config, seed, str(path.resolve()), tuple(overrides))
+        return replace(cls._of(name, config, seed, str(path.resolve()), tuple(overrides)), sample=sample)
 
     @classmethod
     def of(cls, config: Mapping[str, Any] | DictConfig, name: str = "config", seed: int | None = None) -> Job:
         """Make a job of a config that is in memory: part by name."""
-        return cls._of(name, _complete(thaw(freeze(config)), name), seed, None, ())
+        return cls._of(name, _complete(one_namespace(thaw(freeze(config)), name), name), seed, None, ())
 
     @classmethod
     def _of(cls, name: str, config: DictConfig, seed: int | None, file: str | None, overrides: tuple[str, ...]) -> Job:
@@ -131,7 +140,7 @@ class Job:
             if type(own) is int:
                 lines.append(f"data.seed={max(0, own + seed - self.seed)}")
         if self.file is not None:
-            job = Job.load(self.file, lines, seed)
+            job = Job.load(self.file, lines, seed, self.sample)
         else:
             config = LazyConfig.apply_overrides(self.config, lines[len(self.overrides) :])
             job = Job._of(self.name, config, seed, None, ())
@@ -153,7 +162,7 @@ class Job:
         if self.file is None:
             _check_reach(self.config)
             return ticket | {"text": to_text(self.config)}
-        return ticket | {"file": self.file, "overrides": list(self.overrides)}
+        return ticket | {"file": self.file, "overrides": list(self.overrides), "sample": self.sample}
 
     @classmethod
     def from_ticket(cls, ticket: Mapping[str, Any]) -> Job:
@@ -165,7 +174,7 @@ class Job:
         if "text" in ticket:
             job = cls._of(ticket["name"], from_text(ticket["text"]), None, None, ())
         else:
-            job = cls.load(ticket["file"], ticket["overrides"], ticket["seed"])
+            job = cls.load(ticket["file"], ticket["overrides"], ticket["seed"], ticket["sample"])
         if ticket["digest"] not in (None, job.digest):
             raise ConfigError(f"{ticket.get('file', ticket['name'])} gave another config when it was loaded again")
         return replace(job, name=ticket["name"], cache=ticket["cache"], truth=ticket["truth"])
@@ -181,7 +190,17 @@ class Job:
     def record(self) -> JobRecord:
         """Give the form that is kept with a result."""
         text = to_text(self.config, opaque=True)
-        return JobRecord(self.name, self.file, self.overrides, self.seed, self.digest, text)
+        return JobRecord(self.name, self.file, self.overrides, self.seed, self.digest, text, self.known_by())
+
+    def known_by(self) -> str:
+        """Give a hash of the config, its seed included, without its runner's limits: what this side is, run after run.
+
+        The code that the config names is not part of it.
+        """
+        config = dict(freeze(self.config))
+        runner = config["runner"]
+        config["runner"] = Call(runner.target, runner.args, {k: v for k, v in runner.kwargs.items() if k not in LIMITS})
+        return digest(config)
 
 
 def default_parts() -> dict[str, Any]:
@@ -255,7 +274,6 @@ def _has_data(config: DictConfig) -> bool:
 
 def _complete(config: DictConfig, name: str) -> DictConfig:
     """Give a copy with every part, or say which is missing or misspelt."""
-    config = one_namespace(config, name)
     problems = part_problems(config, name)
     if problems:
         raise ConfigError(problems[0])

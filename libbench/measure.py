@@ -18,6 +18,8 @@ from libbench.speed import LEAST_PAIRS
 
 SHORTEST_TRIAL = 200e-6
 """A trial is made of enough calls to last this many seconds, so that the clock's own cost does not count."""
+AROUND = 16.0
+"""It lasts at least so many times as long as what is done around it, where most of the time would go otherwise."""
 LONGEST_FILLED = 1e-3
 """Calls are not put together to a longer trial than this, since a long one is more likely to be interrupted."""
 MOST_CALLS = 10_000
@@ -38,6 +40,8 @@ NULL_PAIRS = 20
 NULL_SHARE = 0.25
 """The share of the budget that these may take."""
 LONGEST_WARMUP = 3.0
+WARMUP_SHARE = 0.25
+"""Nor does the warm-up of a side take more than this share of the budget, which it is no part of."""
 LEAST_WARMUP = 6
 STEADY = 0.05
 """Two halves of the last calls agree when their medians differ by no more than this share."""
@@ -50,11 +54,13 @@ class Trial(NamedTuple):
         clocks: seconds by clock, of all of its calls together.
         switches: how often the kernel took the processor away from this process meanwhile.
         compiled: graphs that the side's compiler made meanwhile.
+        ran: how often compiled code ran meanwhile; None where the compiler does not tell.
     """
 
     clocks: Mapping[str, float]
     switches: int = 0
     compiled: int = 0
+    ran: int | None = None
 
 
 Pair = list[Mapping[str, float]]
@@ -104,8 +110,9 @@ def measure(
             that they make them on the same inputs.
     """
     with quiet():
-        warm = [_warm_up(side, timer.warmup) for side in (*sides, *([] if copy is None else [copy]))]
-        inner = [min(_calls(seconds, shortest, longest), most_calls or MOST_CALLS) for seconds, _ in warm]
+        warm = [_warm_up(side, timer) for side in (*sides, *([] if copy is None else [copy]))]
+        shortest = max(shortest, AROUND * max(each.around for each in warm))
+        inner = [min(_calls(each.seconds, shortest, longest), most_calls or MOST_CALLS) for each in warm]
         inner = inner if alike else [max(inner)] * len(inner)
         begin = time.perf_counter()
         null = None if copy is None else _Rounds([sides[0], copy], [inner[0], inner[-1]], rng)
@@ -123,12 +130,13 @@ def measure(
     return Measurement(
         clocks=_timings(rounds.pairs),
         inner=tuple(inner[: len(sides)]),
-        warmup=tuple(count for _, count in warm[: len(sides)]),
+        warmup=tuple(each.calls for each in warm[: len(sides)]),
         seconds=seconds,
         null=() if null is None else tuple(side["wall"] for side in _timings(null.pairs)),
         redrawn=rounds.redrawn,
         interrupted=rounds.interrupted,
         compiled=tuple(rounds.compiled),
+        ran=tuple(rounds.ran),
     )
 
 
@@ -147,12 +155,14 @@ class _Rounds:
         redrawn: how many pairs were thrown away since a trial was interrupted.
         interrupted: how many were kept all the same.
         compiled: for each side, graphs that were compiled in its trials.
+        ran: for each side, how often compiled code ran in one call, in the trial in which it ran least.
     """
 
     def __init__(self, sides: Sequence[Timed], inner: Sequence[int], rng: random.Random, *, keep: bool = False) -> None:
         self.pairs: list[Pair] = []
         self.redrawn = self.interrupted = 0
         self.compiled = [0] * len(sides)
+        self.ran: list[float | None] = [None] * len(sides)
         self._sides, self._inner, self._rng = sides, inner, rng
         self._keep = keep
         self._chosen = -1
@@ -194,10 +204,20 @@ class _Rounds:
         for i in order:
             trials[i] = self._sides[i].trial(self._position, self._inner[i], keep=keep)
             self.compiled[i] += trials[i].compiled
+            self.ran[i] = least([self.ran[i], _per_call(trials[i].ran, self._inner[i])])
         # Also a pair that is drawn again has another input: a model may keep its last answer.
         self._position += max(self._inner)
         per_call = [{c: s / self._inner[i] for c, s in trials[i].clocks.items()} for i in range(len(order))]
         return list(per_call), any(trial.switches for trial in trials.values())
+
+
+def least(counts: Sequence[float | None]) -> float | None:
+    """Give the smallest of the counts that are known; None where none is."""
+    return min((count for count in counts if count is not None), default=None)
+
+
+def _per_call(count: int | None, calls: int) -> float | None:
+    return None if count is None else count / calls
 
 
 def _timings(pairs: Sequence[Pair]) -> tuple[Mapping[str, Timing], ...]:
@@ -212,10 +232,11 @@ def _enough(pairs: Sequence[Pair], timer: Timer, spent: float) -> bool:
     if n >= (timer.pairs or MOST_PAIRS):
         return True
     # A few more pairs give an interval at all; that is worth an overrun, but not any.
-    if (spent > 1 and n >= LEAST_PAIRS) or (spent > OVERRUN and n > 0):
+    least = max(LEAST_PAIRS, timer.least or 0)
+    if (spent > 1 and n >= least) or (spent > OVERRUN and n > 0):
         return True
     # The more pairs there are the less one changes, and the longer a look at all of them takes.
-    due = n >= ENOUGH_PAIRS and n % (ROUND * max(1, n // 100)) == 0
+    due = n >= max(ENOUGH_PAIRS, least) and n % (ROUND * max(1, n // 100)) == 0
     return timer.pairs is None and due and _narrow(pairs, timer.precision)
 
 
@@ -236,18 +257,34 @@ def _narrow(pairs: Sequence[Pair], precision: float) -> bool:
     return interval is not None and (interval[1] - interval[0]) / 2 <= precision
 
 
-def _warm_up(side: Timed, calls: int | None) -> tuple[float, int]:
-    """Call until the calls are steady; give the seconds of one and how many there were."""
+class _Warm(NamedTuple):
+    """What the calls before the timed ones showed: seconds of one and around one, and how many there were."""
+
+    seconds: float
+    around: float
+    calls: int
+
+
+def _warm_up(side: Timed, timer: Timer) -> _Warm:
+    """Call so many times, or until the calls are steady."""
+    calls, longest = timer.warmup, min(LONGEST_WARMUP, WARMUP_SHARE * timer.budget)
     side.refresh(0)
-    if calls is not None:
-        seconds = [side.trial(i, 1).clocks["wall"] for i in range(max(calls, 1))]
-        return statistics.median(seconds[-3:]), len(seconds)
-    seconds, begin = [], time.perf_counter()
-    while len(seconds) < LEAST_WARMUP or not _steady(seconds):
+    seconds: list[float] = []
+    begin = now = time.perf_counter()
+    around: list[float] = []
+    while not _warmed(seconds, now - begin > longest, calls):
         seconds.append(side.trial(len(seconds), 1).clocks["wall"])
-        if time.perf_counter() - begin > LONGEST_WARMUP and len(seconds) >= 2:
-            break
-    return statistics.median(seconds[len(seconds) // 2 :]), len(seconds)
+        before, now = now, time.perf_counter()
+        around.append(max(0.0, now - before - seconds[-1]))
+    last = seconds[-3:] if calls is not None else seconds[len(seconds) // 2 :]
+    return _Warm(statistics.median(last), statistics.median(around), len(seconds))
+
+
+def _warmed(seconds: list[float], late: bool, calls: int | None) -> bool:
+    """Tell whether there were enough calls; of one that takes all the time there is, those before have to do."""
+    if calls is not None:
+        return late or len(seconds) >= max(calls, 1)
+    return late or (len(seconds) >= LEAST_WARMUP and _steady(seconds))
 
 
 def _steady(seconds: list[float]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -59,6 +59,8 @@ class Measurement:
         redrawn: pairs that were thrown away and measured again, since the kernel had interrupted a trial.
         interrupted: pairs that were kept although a trial was interrupted.
         compiled: for each side, graphs that its compiler made in the timed rounds.
+        ran: for each side, how often compiled code ran in one call, in the trial in which it ran least: 0 where one
+            ran without; None where its compiler does not tell.
         kept: for each side, "same" when the outputs of a timed call, drawn at random, are those of an untimed call
             on the same input; else what differed; empty where it was not looked at.
         unmet: for each side, how many times as long a call takes on values that it has not met as on the same values
@@ -79,6 +81,7 @@ class Measurement:
     redrawn: int = 0
     interrupted: int = 0
     compiled: tuple[int, ...] = ()
+    ran: tuple[float | None, ...] = ()
     kept: tuple[str, ...] = ()
     unmet: tuple[float, ...] = ()
     one_thread: tuple[float, ...] = ()
@@ -121,6 +124,12 @@ class Speedup:
     pairs: tuple[int, ...]
     note: str = ""
     further: int | None = None
+
+
+def by_wall(speedups: Sequence[Speedup]) -> Speedup | None:
+    """Give the speedup by the wall clock, or by the first clock there is."""
+    by_name = {speedup.clock: speedup for speedup in speedups}
+    return by_name.get("wall") or next(iter(speedups), None)
 
 
 @dataclass(frozen=True)

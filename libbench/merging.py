@@ -89,6 +89,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "mutated": _union,
         "resident": _largest,
         "again": _first,
+        "aliases": _union,
     },
     Evaluation: {
         "metrics": _first,

@@ -21,7 +21,7 @@ def rerun_of(setting: str, report: OutputsReport) -> Rerun:
         setting=setting,
         verdict=report.verdict,
         exact=not report.reasons and all(_exact(leaf) for leaf in read),
-        leaves=tuple(LeafNoise(path=x.path, max_abs=_size(x), rmse=x.rmse, level=x.level) for x in read),
+        leaves=tuple(_noise(leaf) for leaf in read),
         note="; ".join(reasons) if report.verdict == "different" else "",
     )
 
@@ -81,6 +81,10 @@ def _placed(leaf: LeafReport, noise: float) -> LeafReport:
     verdict: Verdict = "unjudged"
     why = f"{leaf.reasons[0]}, which is within the reference's own noise: {largest:.3g} against {noise:.3g}"
     return replace(leaf, verdict=verdict, reasons=(why,), value_reasons=(why,))
+
+
+def _noise(leaf: LeafReport) -> LeafNoise:
+    return LeafNoise(path=leaf.path, max_abs=_size(leaf), rmse=leaf.rmse, level=leaf.level, dtype=leaf.dtypes[0])
 
 
 def _exact(leaf: LeafReport) -> bool:

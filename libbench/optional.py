@@ -8,12 +8,13 @@ from types import ModuleType
 from libbench.errors import MissingPackageError
 
 
-def need(module: str, *, extra: str, purpose: str) -> ModuleType:
+def need(module: str, *, extra: str | None, purpose: str) -> ModuleType:
     """Import an optional module, or say what to install.
 
     Args:
         module: dotted name of the module.
-        extra: the extra of libbench that brings it, as in `pip install 'libbench[extra]'`.
+        extra: the extra of libbench that brings it, as in `pip install 'libbench[extra]'`; None for a package of
+            which each release fits one torch, so that it cannot be named beside another.
         purpose: what it is needed for, as the end of "... is needed for".
 
     Raises:
@@ -25,6 +26,5 @@ def need(module: str, *, extra: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
-        raise MissingPackageError(
-            f"{error.name} is needed for {purpose}; install it with: pip install 'libbench[{extra}]'"
-        ) from error
+        how = f"it with: pip install 'libbench[{extra}]'" if extra else "the release of it that is made for your torch"
+        raise MissingPackageError(f"{error.name} is needed for {purpose}; install {how}") from error

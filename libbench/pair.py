@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any
 from libbench.checks import checks
 from libbench.comparability import changes_between, comparability, speed_differs
 from libbench.drift import curve_of
-from libbench.findings import Rerun
+from libbench.findings import OutputsReport, Rerun
 from libbench.interfaces import Event, Session
 from libbench.job import Job
 from libbench.matching import Matcher
@@ -27,11 +27,12 @@ from libbench.settings import Timer, Tolerance
 from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import null_arm, speedups, speedups_apart
-from libbench.timing import Watch, measurements, one_runner, runner_of, timed_alone
+from libbench.timing import Watch, call_of, measurements, one_runner, runner_of, timed_alone
 from libbench.trainings import curves_of, judged_by_curve
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
 from libbench.truths import truth_of
+from libbench.vacuous import marked
 
 Keep = Callable[[Comparison], None]
 
@@ -55,8 +56,8 @@ class Pair:
         self._watch = watch
         self._keep = keep
         self._begin = begin
-        changes = changes_between(reference, target)
-        self.comparison = Comparison(Result(reference.record()), Result(target.record()), changes)
+        changes, sides = changes_between(reference, target), (Result(reference.record()), Result(target.record()))
+        self.comparison = Comparison(*sides, changes, began=time.time())
         # A place that cannot be written to is found now, not when there is something to lose.
         self.update()
 
@@ -85,20 +86,25 @@ class Pair:
         target, truth = self._jobs[1], trusted.truth
         self.update(tolerance=self._tolerance)
         matcher = self._matcher(trusted, folder)
-        noise = bands(self.comparison.reference)
+        found = partial(self._found, bands(self.comparison.reference))
         for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
             curve = curves_of(self.comparison.reference, result, self._tolerance)
-            outputs = judged_by_curve(within_noise(matcher.report(), noise), curve)
+            outputs = judged_by_curve(found(matcher.report()), curve)
             also = {"truth": truth_of(truth, matcher.truth()), "curve": curve, "tokens": matcher.tokens()}
             self.update(target=result, outputs=outputs, inputs=matcher.inputs(), **also)
         if not self.comparison.target.failure:
-            final = within_noise(matcher.final_report(), noise)
-            self.update(outputs=judged_by_curve(final, self.comparison.curve))
+            self.update(outputs=judged_by_curve(found(matcher.final_report()), self.comparison.curve))
         results = self.comparison.reference, self.comparison.target
         folders = trusted.outputs.folder, target.outputs if isinstance(target, SavedSide) else folder
         metrics, said = judged(self._jobs, results, folders, self._tolerance)
         unlike = comparability(self.comparison, matcher.unlike())
         self.update(metrics=metrics, comparability=unlike, notes=(*matcher.notes(), *_notes(self.comparison), *said))
+
+    def _found(self, noise: Mapping[str, float], report: OutputsReport) -> OutputsReport:
+        """Give what was found by tolerance with what the reference's run says of it."""
+        prepared = self.comparison.reference.preparation
+        aliases = prepared.aliases if prepared else ()
+        return marked(within_noise(report, noise), aliases, by_truth=self._plan.truth is not None)
 
     def _matcher(self, trusted: Trusted, folder: Path) -> Matcher:
         target, sides = self._jobs[1], (trusted.outputs, folder, self._tolerance)
@@ -149,8 +155,9 @@ class Pair:
             place if result.preparation and result.preparation.repeats == "same" else None
             for place, result in zip((snapshots.folder, folder), results, strict=True)
         ]
+        call = max(map(call_of, results))
         try:
-            for measurement in measurements(jobs, self._timer, folder, self._watch, alone, self._plan.processes):
+            for measurement in measurements(jobs, self._timer, folder, self._watch, alone, self._plan.processes, call):
                 if not measurement.together and not self.comparison.measurements:
                     note = f"each side was timed in its own process: {self._why()}"
                     self.update(notes=(*self.comparison.notes, note))
@@ -219,7 +226,7 @@ def stages(
         yield from job.stages(take)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    result, outputs = Result(job.record()), list[Output]()
+    result, outputs = Result(job.record(), began=time.time()), list[Output]()
     (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
     try:
         with closing(runner_of(job).open(job, folder=folder, watch=watch)) as session:

@@ -151,8 +151,8 @@ class Post:
     def _here(self, ticket: Mapping[str, Any]) -> dict[str, Any]:
         """Give a ticket with the paths of this node."""
         found = dict(ticket)
-        for key in ("file", "text"):
-            if self._shipped is not None and key in found:
+        for key in ("file", "text", "sample"):
+            if self._shipped is not None and found.get(key) is not None:
                 found[key] = found[key].replace(SHIPPED, self._shipped)
         if self._caches is not None and found["cache"] is not None:
             # Any process of one comparison finds the cache of the one before it.

@@ -95,19 +95,28 @@ def check_document(document: Any, schema: str, version: int) -> None:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write JSON so that a reader sees the old file or the whole new one, never a part.
+    """Write JSON as `write_text` does."""
+    write_text(path, json_text(data))
+
+
+def json_text(data: Any) -> str:
+    """Give JSON as it is written."""
+    return json.dumps(data, indent=1, allow_nan=False)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text so that a reader sees the old file or the whole new one, never a part.
 
     A link is followed; what is no regular file, such as a pipe or a device, is written to as it stands.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
-        path.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        path.write_text(text + "\n", encoding="utf-8")
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(data, indent=1, allow_nan=False)
     with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}-", delete=False, encoding="utf-8") as file:
         try:
-            file.write(text + "\n")
+            file.write(text)
             file.close()
             # A temporary file is private to its owner; what takes its place should be as readable as any other.
             Path(file.name).chmod(0o666 & ~_umask())

@@ -36,7 +36,10 @@ def timing_remarks(comparison: Comparison) -> Iterator[str]:
     if measurements and comparison.reference.curve is not None:
         yield "a call is a training step: in every round both sides train on from the first step, equally many steps"
     if any(m.together and not m.null for m in measurements):
-        yield "no second copy of the reference could be built beside the two: the machine's own noise is not known"
+        yield (
+            "no second copy of the reference was timed beside the two, for want of memory or of time: the machine's "
+            "own noise is not known"
+        )
 
 
 def _from_memory(comparison: Comparison) -> Iterator[str]:

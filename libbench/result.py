@@ -11,6 +11,7 @@ from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
 from libbench.errors import ClockError, MissingPackageError, UnavailableError
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
+from libbench.located import Located
 from libbench.measured import Measurement, NullArm, Speedup, Timing
 from libbench.settings import Timer, Tolerance
 from libbench.tokens import Generated, TokensReport
@@ -78,6 +79,8 @@ class CompileFacts:
         recompiles: how often code was compiled again, for inputs or a state that its first graph does not serve.
         fallbacks: operators that were not compiled.
         artefact_bytes: size of what was compiled.
+        calls: how often compiled code ran so far; of a call with several graphs, each counts.
+        notes: what else a reader should know of it, as the precision that it computes in.
     """
 
     graphs: int | None = None
@@ -85,6 +88,13 @@ class CompileFacts:
     recompiles: int | None = None
     fallbacks: tuple[str, ...] = ()
     artefact_bytes: int | None = None
+    calls: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was compiled, or nothing of it ran."""
+        return 0 in (self.graphs, self.calls)
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,7 @@ class Preparation:
         mutated: paths of the inputs that the model changed in place.
         resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
         again: the two calls that `repeats` speaks of, leaf by leaf.
+        aliases: paths of the outputs that are whole inputs, or weights of the model, as they were.
     """
 
     seconds: Mapping[str, float]
@@ -116,6 +127,7 @@ class Preparation:
     mutated: tuple[str, ...]
     resident: int | None
     again: Rerun | None = None
+    aliases: tuple[str, ...] = ()
 
     @property
     def first_call(self) -> float:
@@ -180,7 +192,13 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """Which job it was: what it was loaded from, and the config that ran, after overrides."""
+    """Which job it was: what it was loaded from, and the config that ran, after overrides.
+
+    Attributes:
+        digest: hash of the config.
+        known_by: hash of the config without its runner's limits, which is the same from run to run; the code that the
+            config names is not part of it. Empty where it is not known.
+    """
 
     name: str
     file: str | None
@@ -188,6 +206,7 @@ class JobRecord:
     seed: int
     digest: str
     config: str
+    known_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -200,6 +219,7 @@ class Result:
         reruns: the first call against others with another legal choice; of a reference only.
         curve: the losses of a training; None for what does not train.
         generated: of a side that generates tokens, how fast they came, one for each batch.
+        began: when it began to run, in seconds since 1970 (UTC); None for a side that did not.
     """
 
     job: JobRecord
@@ -212,11 +232,18 @@ class Result:
     saved: str | None = None
     curve: Curve | None = None
     generated: tuple[Generated, ...] = ()
+    began: float | None = None
 
     @property
     def metrics(self) -> Mapping[str, float] | None:
         """The metrics by name; None when there is no evaluator, or when it was not reached."""
         return self.evaluation.metrics if self.evaluation else None
+
+    @property
+    def facts(self) -> CompileFacts | None:
+        """What its compiler did, after all batches where it came so far; None for one that changes nothing."""
+        evaluated = self.evaluation.facts if self.evaluation else None
+        return evaluated or (self.preparation.facts if self.preparation else None)
 
 
 @dataclass(frozen=True)
@@ -268,6 +295,8 @@ class Comparison:
         seeds: the same question at further seeds, without speed.
         curve: both loss curves, step by step; None unless both sides train.
         tokens: the generated tokens of both sides; None unless both generate.
+        located: where the outputs part; None where they do not, and where it was not asked.
+        began: when it was begun, in seconds since 1970 (UTC); None where that is not known.
     """
 
     reference: Result
@@ -291,6 +320,13 @@ class Comparison:
     seeds: tuple[Comparison, ...] = ()
     curve: CurveReport | None = None
     tokens: TokensReport | None = None
+    located: Located | None = None
+    began: float | None = None
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the outputs agree and none of them proves anything."""
+        return self.outputs is not None and self.outputs.vacuous
 
     @property
     def exit_code(self) -> int:

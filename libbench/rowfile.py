@@ -6,13 +6,55 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from libbench.errors import LibbenchError
+from libbench.records import decode
 
 KEY = "key"
 """What a row is known by; of two rows with one key, the later one counts."""
+SAMPLE = "sample"
+"""Which graph sample a row is of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphSampleRecord:
+    """Which graph sample was the model of both sides of a row.
+
+    Attributes:
+        path: from the folder that the list is relative to, with `/`.
+        name: the model's, or its folder's.
+        source: where it was taken from; None where it does not say.
+        tag: what kind of model it is; None where it does not say.
+        hash: of the graph, as the sample has it; empty where it has none.
+        files: SHA-256 of what its files hold.
+        seed: of weights and inputs, on both sides.
+    """
+
+    path: str
+    name: str
+    source: str | None
+    tag: str | None
+    hash: str
+    files: str
+    seed: int
+
+
+def sample_of(document: Mapping[str, Any]) -> GraphSampleRecord | None:
+    """Give the graph sample of a row; None for a row of configs with models of their own.
+
+    Raises:
+        LibbenchError: what the row says of it is not as documented.
+    """
+    if SAMPLE not in document:
+        return None
+    try:
+        record: GraphSampleRecord = decode(GraphSampleRecord, document[SAMPLE], SAMPLE)
+    except (TypeError, ValueError) as error:
+        raise LibbenchError(f"the row {document.get('row')!r} names no graph sample: {error}") from error
+    return record
 
 
 class RowFile:
@@ -25,6 +67,7 @@ class RowFile:
         path: the file, which is made where it is not there, with its folders.
 
     Attributes:
+        path: the file.
         rows: where each key's row begins, in bytes.
 
     Raises:
@@ -33,7 +76,7 @@ class RowFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         self._file: BinaryIO = path.open("r+b")

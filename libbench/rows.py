@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
+import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,17 +13,15 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
-from libbench.config import Call, digest, freeze
 from libbench.diff import diff_all
 from libbench.errors import LibbenchError
 from libbench.job import Job
 from libbench.plan import Plan, settings_of
 from libbench.result import Check, Comparison, Result
+from libbench.rowfile import GraphSampleRecord
 from libbench.saved import AnySide
 from libbench.timing import Watch, runner_of
 
-LIMITS = ("timeout", "memory")
-"""Settings of a runner that say how long one waits and not what is done, so that a row stays the row it is."""
 BROKEN = "comparison"
 """The check of a row that could not be run to its end, for no fault of either side."""
 
@@ -33,33 +32,34 @@ class Row:
 
     Attributes:
         name: what tells it from the other rows.
+        sample: the graph sample that is the model of both sides; None where they have models of their own.
     """
 
     reference: AnySide
     target: AnySide
     name: str
+    sample: GraphSampleRecord | None = None
 
 
 def key_of(row: Row, plan: Plan) -> str:
     """Give what a row is known by, as 16 hexadecimal digits: both configs, but for limits, and what is asked of them.
 
-    The code that a config names is not part of it.
+    The code that a config names is not part of it; what the files of a graph sample hold is.
     """
-    question = {
+    question: dict[str, Any] = {
         "sides": [_known_by(row.reference), _known_by(row.target)],
         "outputs": [plan.rtol, plan.atol, plan.truth, plan.seeds],
         "speed": plan.speed and [plan.budget, plan.processes, plan.min_speedup],
     }
+    if row.sample is not None:
+        question["sample"] = row.sample.files
     return sha256(json.dumps(question).encode()).hexdigest()[:16]
 
 
 def _known_by(side: AnySide) -> list[Any]:
     if not isinstance(side, Job):
         return [str(side.folder.resolve()), side.record().digest]
-    config = dict(freeze(side.config))
-    runner = config["runner"]
-    config["runner"] = Call(runner.target, runner.args, {k: v for k, v in runner.kwargs.items() if k not in LIMITS})
-    return [digest(config), side.seed]
+    return [side.known_by()]
 
 
 def is_broken(comparison: Comparison) -> bool:
@@ -172,4 +172,4 @@ def _at_a_time(rows: Sequence[Row], plan: Plan, watch: Watch, jobs: int) -> Gene
 def _broken(row: Row, error: Exception) -> Comparison:
     text = f"{type(error).__name__}: {' '.join(str(error).split())}"
     sides = Result(row.reference.record()), Result(row.target.record())
-    return Comparison(*sides, checks=(Check(BROKEN, "unjudged", text),), complete=True)
+    return Comparison(*sides, checks=(Check(BROKEN, "unjudged", text),), complete=True, began=time.time())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import operator
 import os
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from libbench.aliases import Held
 from libbench.errors import LibbenchError
 from libbench.evaluation import Collected, allowed_by, drop_empty, evaluate, give_folder, noted, process
 from libbench.findings import Rerun
@@ -32,7 +32,7 @@ from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed
 from libbench.shares import Everything
 from libbench.state import changed, modes_put_back, state_of
 from libbench.stepping import evaluation, named_step, steps_of, told_of
-from libbench.tree import fingerprint, load_snapshot, map_tensors, save_snapshot, snapshot, tensors
+from libbench.tree import fingerprint, load_snapshot, own_copy, save_snapshot, snapshot, tensors
 
 CACHE_VARIABLE = "TORCHINDUCTOR_CACHE_DIR"
 FILES = "files"
@@ -83,8 +83,10 @@ class Side:
         with self.during("compile" if facts else "evaluate"):
             self.restart()
             fed = self.fresh(first)
+            held = Held(fed.inputs, self.parts.model)
             with _clock(seconds, "first"):
                 outputs = self.call(fed)
+            aliases = held.returned(outputs)
             mutated = _changed(first.inputs, fed.inputs)
             before = snapshot(outputs)
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
@@ -109,6 +111,7 @@ class Side:
             mutated=mutated,
             resident=next(iter(resident.values()), None),
             again=again,
+            aliases=aliases,
         )
 
     def batches(self) -> Iterator[Output]:
@@ -241,16 +244,7 @@ class Side:
 
     def fresh(self, batch: Batch) -> Batch:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
-        clones: dict[int, Any] = {}
-
-        def clone(tensor: torch.Tensor) -> torch.Tensor:
-            copied = tensor.clone()
-            clones[id(copied)] = copied
-            return copied
-
-        copied = map_tensors(clone, batch.inputs)
-        # What is no tensor may be changed in place, too; the tensors that are copied already are kept.
-        return replace(batch, inputs=self.parts.device.put(copy.deepcopy(copied, clones)))
+        return replace(batch, inputs=self.parts.device.put(own_copy(batch.inputs)))
 
     def call(self, batch: Batch) -> Any:
         workload = self.parts.workload

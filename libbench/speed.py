@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from libbench.interval import median_interval
+from libbench.interval import median_interval, student
 from libbench.measured import STRAYED, Measurement, NullArm, Speedup, SpeedVerdict, Timing
 
 ZONE = 0.02
@@ -22,13 +22,15 @@ ELSEWHERE = "no interval and no verdict: the sides ran on different machines, wh
 APART_ZONE = 0.30
 """The same for sides that were timed apart: what drifts between two times is worth 12 to 29 % in one case in ten."""
 
-# Student's t, two-sided 95 %, by degrees of freedom from 1: the 0.975 quantile.
-_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-
 
 def log_ratios(reference: Timing, target: Timing) -> list[float]:
     """Give the log of reference time over target time, pair by pair."""
     return [math.log(r / t) for r, t in zip(reference.seconds, target.seconds, strict=True)]
+
+
+def process_logs(measurements: Sequence[Measurement], clock: str) -> list[float]:
+    """Give, for each process, the median log ratio of its pairs by a clock."""
+    return [statistics.median(log_ratios(m.clocks[0][clock], m.clocks[1][clock])) for m in measurements]
 
 
 def null_arm(measurements: Sequence[Measurement]) -> NullArm | None:
@@ -85,9 +87,8 @@ def speedups_apart(
 ) -> tuple[Speedup, ...]:
     """Compare two sides of which each was timed by itself: one speedup for each clock that all processes have.
 
-    Point: the ratio of the medians over processes. Interval: Welch's over the logs of the processes' medians, with
-    the degrees of freedom of Satterthwaite (Biometrics Bulletin 2, 1946), rounded down. It does not cover what has
-    changed between the two times; a verdict is given only where all of it lies beyond `APART_ZONE`.
+    Point: the ratio of the medians over processes. Interval: Welch's over the logs of the processes' medians. It does
+    not cover what has changed between the two times; a verdict is given only where all of it lies beyond `APART_ZONE`.
 
     Args:
         reference: each process's timing by clock.
@@ -108,7 +109,7 @@ def _apart(
 ) -> Speedup:
     medians = [[process[clock].median for process in side] for side in (reference, target)]
     logs = [[math.log(median) for median in side] for side in medians]
-    interval = _welch(logs[0], logs[1])
+    interval = welch(logs[0], logs[1])
     notes = [
         "not alternated with the reference: measured at another time, so that only what lies wholly beyond "
         f"{APART_ZONE:.0%} is called faster or slower"
@@ -137,8 +138,12 @@ def _apart(
     )
 
 
-def _welch(reference: Sequence[float], target: Sequence[float]) -> tuple[float, float] | None:
-    """Give the 95 % interval of the difference of two means; None for fewer than two values of either."""
+def welch(reference: Sequence[float], target: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
+    """Give the interval of the difference of two means; None for fewer than two values of either.
+
+    Welch's (Biometrika 34, 1947), with the degrees of freedom of Satterthwaite (Biometrics Bulletin 2, 1946), rounded
+    down.
+    """
     sides = reference, target
     if min(map(len, sides)) < 2:
         return None
@@ -146,23 +151,19 @@ def _welch(reference: Sequence[float], target: Sequence[float]) -> tuple[float, 
     total, difference = sum(shares), statistics.fmean(reference) - statistics.fmean(target)
     parts = [share**2 / (len(side) - 1) for share, side in zip(shares, sides, strict=True)]
     freedom = int(total**2 / sum(parts)) if sum(parts) > 0 else min(map(len, sides)) - 1
-    half = _student(freedom) * math.sqrt(total)
+    half = student(freedom, confidence) * math.sqrt(total)
     return difference - half, difference + half
-
-
-def _student(freedom: int) -> float:
-    return _STUDENT[freedom - 1] if freedom <= len(_STUDENT) else _STUDENT[-1]
 
 
 def _speedup(clock: str, measurements: Sequence[Measurement], null: NullArm | None) -> Speedup:
     sides = [(m.clocks[0][clock], m.clocks[1][clock]) for m in measurements]
     ratios = [log_ratios(reference, target) for reference, target in sides]
-    medians = [statistics.median(r) for r in ratios]
+    medians = process_logs(measurements, clock)
     interval, note = _interval(ratios, medians)
     alone = len(medians) == 1
     zone = LONE_ZONE if alone else ZONE
     low, high = (None, None) if interval is None else (math.exp(interval[0]), math.exp(interval[1]))
-    verdict = _verdict(low, high, zone, alone=alone)
+    verdict = verdict_of(low, high, zone, alone=alone)
     if null is not None and not 1 - zone <= null.ratio <= 1 + zone:
         verdict, note = "inconclusive", f"the reference against a copy of itself came out at {null.ratio:.3f}x"
     return Speedup(
@@ -191,7 +192,7 @@ def _interval(ratios: Sequence[Sequence[float]], medians: Sequence[float]) -> tu
 
 def _half(deviation: float, n: int) -> float:
     """Give half of Student's 95 % interval of a mean of n values."""
-    return _student(n - 1) * deviation / math.sqrt(n)
+    return student(n - 1) * deviation / math.sqrt(n)
 
 
 def _further(medians: Sequence[float]) -> int | None:
@@ -205,7 +206,12 @@ def _further(medians: Sequence[float]) -> int | None:
     return None
 
 
-def _verdict(low: float | None, high: float | None, zone: float, *, alone: bool) -> SpeedVerdict:
+def verdict_of(low: float | None, high: float | None, zone: float, *, alone: bool = False) -> SpeedVerdict:
+    """Judge a ratio by its interval: outside 1 +- zone, inside, or neither.
+
+    Args:
+        alone: whether the interval leaves something out, so that what lies inside is not shown to be level.
+    """
     if low is None or high is None:
         return "inconclusive"
     if low > 1 + zone:

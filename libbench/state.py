@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,13 +18,14 @@ class Kept:
 
     Args:
         model: every tensor of it is copied once.
+        parameters: False leaves these out, which calls do not change by themselves.
     """
 
-    def __init__(self, model: torch.nn.Module) -> None:
+    def __init__(self, model: torch.nn.Module, *, parameters: bool = True) -> None:
         self._tensors: list[tuple[dict[str, Any], str, torch.Tensor, torch.Tensor]] = [
             (table, name, tensor, tensor.detach().clone())
             for module in model.modules()
-            for table in _tables(module)
+            for table in ((module._parameters, module._buffers) if parameters else (module._buffers,))
             for name, tensor in table.items()
             if tensor is not None
         ]
@@ -36,10 +37,6 @@ class Kept:
                 table[name] = tensor
                 tensor.copy_(values)
                 tensor.grad = None
-
-
-def _tables(module: torch.nn.Module) -> Sequence[dict[str, Any]]:
-    return module._parameters, module._buffers
 
 
 def state_of(model: Any) -> Mapping[str, str]:

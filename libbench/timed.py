@@ -21,6 +21,7 @@ from libbench.measure import Trial
 from libbench.measured import no_time
 from libbench.pool import SIZE, Pool
 from libbench.reruns import compare_runs
+from libbench.result import CompileFacts
 from libbench.side import Side
 from libbench.tree import Snapshot, fingerprint, map_tensors, snapshot
 
@@ -111,9 +112,9 @@ class TimedSide:
             outputs.append(step(call, batches[-1]))
 
         with self._side.during("measure", announce=False), parts.workload.mode():
-            graphs, switches = self._graphs(), _switches()
+            before, switches = self._facts(), _switches()
             clocks = self._time(kept_calls if keep else calls)
-            trial = Trial(clocks, _switches() - switches, self._graphs() - graphs)
+            trial = Trial(clocks, _switches() - switches, *_since(before, self._facts()))
             if keep:
                 self._kept = number, snapshot(whole(outputs.pop()))
             return trial
@@ -173,9 +174,17 @@ class TimedSide:
         found = compare_runs("a timed call", self._expected[number], outputs)
         return found.note if found.verdict == "different" else "same"
 
-    def _graphs(self) -> int:
+    def _facts(self) -> CompileFacts | None:
         facts = self._side.compiled.facts
-        return (facts().graphs or 0) if facts else 0
+        return facts() if facts else None
+
+
+def _since(before: CompileFacts | None, now: CompileFacts | None) -> tuple[int, int | None]:
+    """Give how many graphs were made between two looks, and how often compiled code ran."""
+    if before is None or now is None:
+        return 0, None
+    graphs = (now.graphs or 0) - (before.graphs or 0)
+    return graphs, None if before.calls is None or now.calls is None else now.calls - before.calls
 
 
 def _reordered(batch: Batch, by: int) -> Batch | None:

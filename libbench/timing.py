@@ -13,13 +13,13 @@ from pathlib import Path
 from libbench.config import digest
 from libbench.interfaces import Event, Runner, Session
 from libbench.job import Job
-from libbench.measure import MOST_PAIRS, ROUND
+from libbench.measure import MOST_PAIRS, ROUND, least
 from libbench.measured import STRAYED, Measurement, Timing
 from libbench.reruns import compare_runs
 from libbench.result import SIDES, Failure, Preparation, Result, SideFailed
 from libbench.settings import Timer
 from libbench.side import first_outputs
-from libbench.speed import speedups
+from libbench.speed import LEAST_PAIRS, speedups
 from libbench.tree import load_snapshot
 
 Watch = Callable[[str, Event], None]
@@ -48,6 +48,7 @@ def measurements(
     watch: Watch,
     alone: Sequence[Path | None] = (),
     processes: int | None = None,
+    call: float = 0.0,
 ) -> Iterator[Measurement]:
     """Time one side, or two against each other, in one fresh process after another.
 
@@ -60,15 +61,19 @@ def measurements(
         timer: its budget is shared among the processes.
         alone: for each job, the folder of the session that evaluated it; None leaves the side unchecked.
         processes: at most so many; None leaves it to the runner.
+        call: seconds of the slowest side's, as far as it is known. Where the budget has no room for the pairs that an
+            interval needs in every process, there are fewer of these, and no second copy.
 
     Raises:
         SideFailed: a side failed; its `side` is the job's position, None when it cannot be told.
     """
     jobs = [replace(job, timed=True) for job in jobs]
     runner = runner_of(jobs[0])
-    count = min(runner.processes, processes or runner.processes)
+    wanted = min(runner.processes, processes or runner.processes)
+    affordable = _affordable(wanted, timer, len(jobs) * call)
+    count = max(1, affordable)
     share = replace(timer, budget=timer.budget / count)
-    together, copies = one_runner(jobs), jobs[:1] if len(jobs) > 1 else []
+    together, copies = one_runner(jobs), jobs[:1] if len(jobs) > 1 and affordable == wanted else []
     done: list[Measurement] = []
     for number in range(1, count + 1):
         place, begin = folder / f"timing-{number}", time.monotonic()
@@ -90,18 +95,34 @@ def measurements(
         yield done[-1]
 
 
+def _affordable(processes: int, timer: Timer, pair: float) -> int:
+    """Give how many processes have time for the pairs that an interval needs.
+
+    Args:
+        pair: seconds that one takes; 0 where that is not known.
+    """
+    if timer.pairs is not None or pair <= 0:
+        return processes
+    return min(processes, int(timer.budget / (LEAST_PAIRS * pair)))
+
+
 def timed_alone(
     result: Result, job: Job, timer: Timer, folder: Path, watch: Watch, processes: int | None
 ) -> Iterator[Result]:
     """Time one side by itself; give its result with more timings each time, and with the failure when there is one."""
     try:
-        for measurement in measurements([job], timer, folder, watch, processes=processes):
+        for measurement in measurements([job], timer, folder, watch, processes=processes, call=call_of(result)):
             if any(measurement.strayed):
                 raise SideFailed(Failure("measure", "exception", f"{STRAYED}: {measurement.strayed[0]}"))
             result = replace(result, timings=(*result.timings, measurement.clocks[0]))
             yield result
     except SideFailed as error:
         yield replace(result, failure=error.failure)
+
+
+def call_of(result: Result) -> float:
+    """Give the seconds of a call as the evaluation saw it; 0 where it did not come to one."""
+    return result.preparation.seconds.get("second", 0.0) if result.preparation is not None else 0.0
 
 
 def _crowded(error: SideFailed, copy: int) -> bool:
@@ -216,6 +237,7 @@ def _joined(rounds: list[tuple[Measurement, Measurement]]) -> Measurement:
         redrawn=sum(each.redrawn for side in sides for each in side),
         interrupted=sum(each.interrupted for side in sides for each in side),
         compiled=tuple(sum(each.compiled[0] for each in side) for side in sides),
+        ran=tuple(least([each.ran[0] for each in side if each.ran]) for side in sides),
         kept=tuple(_worst(side) for side in sides),
         unmet=tuple(each.unmet[0] for side in sides for each in side if each.unmet),
         one_thread=tuple(each.one_thread[0] for side in sides for each in side if each.one_thread),

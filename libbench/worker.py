@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,14 @@ from libbench import environment
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
+from libbench.located import Located
 from libbench.measure import LONGEST_FILLED, SHORTEST_TRIAL, measure
 from libbench.measured import Measurement
 from libbench.occupied import Others
+from libbench.records import decode
 from libbench.reruns import threads
 from libbench.result import Evaluation, Output, Preparation
-from libbench.settings import Timer
+from libbench.settings import Timer, Tolerance
 from libbench.shares import Everything
 from libbench.side import Side
 from libbench.speed import LEAST_PAIRS
@@ -35,6 +38,8 @@ PROBED = 0.05
 """The share of the budget in which each side is called on values that it has not met."""
 PROGRESS = 0.2
 """Seconds between two words on how far the timing is."""
+SEARCH = "libbench.locate.locating"
+"""The module that looks for where two sides part."""
 RUNNING = "running"
 """The file of a session that says which side is being timed."""
 
@@ -95,6 +100,17 @@ class Worker:
     def rerun(self) -> Rerun:
         """Compare the first side's first call with one that it had every right to make otherwise."""
         return self._sides[0].rerun()
+
+    def locate(self, tolerance: Mapping[str, Any], **asked: Any) -> Located:
+        """Look for where the two sides part, after `prepare`.
+
+        Args:
+            tolerance: by which outputs differ, as JSON values.
+            asked: as for `located` of the module `SEARCH`.
+        """
+        # The search stands above the worker, and is loaded where it is asked for.
+        found: Located = import_module(SEARCH).located(self._sides, self._folder, decode(Tolerance, tolerance), **asked)
+        return found
 
     def measure(self, timer: Timer) -> Measurement:
         """Time the sides."""

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from libbench.cli.arguments import parsed
-from libbench.records import write_json
+from libbench.records import write_text
 
 ROOT = Path(__file__).parent.parent
 SLEEPER = """
@@ -198,7 +198,8 @@ def test_help_answers_without_importing_torch():
 
 def test_an_interrupt_ends_every_child_and_keeps_what_was_won(config, tmp_path):
     file = tmp_path / "found.json"
-    tool = started("--ref", config("a"), "--tgt", config("sleeps", SLEEPER), "--no-speed", "--json", file)
+    summaries = ("--junit", tmp_path / "found.xml", "--markdown", tmp_path / "found.md")
+    tool = started("--ref", config("a"), "--tgt", config("sleeps", SLEEPER), "--no-speed", "--json", file, *summaries)
     for line in tool.stderr:
         if line.startswith("sleeps: evaluate"):
             break
@@ -211,6 +212,8 @@ def test_an_interrupt_ends_every_child_and_keeps_what_was_won(config, tmp_path):
     assert tool.returncode == 130
     assert out.startswith("INTERRUPTED")
     assert json.loads(file.read_text())["comparison"]["reference"]["evaluation"] is not None
+    assert '<error message="INTERRUPTED' in (tmp_path / "found.xml").read_text()
+    assert (tmp_path / "found.md").read_text().startswith("### INTERRUPTED")
     _, alive = psutil.wait_procs(family, timeout=10)
     assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
 
@@ -244,12 +247,13 @@ def test_a_reader_that_has_gone_is_no_traceback(config):
     assert found.returncode == 1
 
 
-def test_nans_on_both_sides_are_the_same_but_said(libbench, config):
+def test_nans_on_both_sides_are_said_and_prove_nothing(libbench, config):
     nans = "class Model(torch.nn.Linear):\n    def forward(self, x): return super().forward(x) * float('nan')\n"
     code, out, _ = libbench("diff", "--ref", config("a", nans + "model = L(Model)(4, 3)"), "--no-speed")
 
-    assert code == 0
+    assert code == 2
     assert "30 of 30 values are NaN on both sides" in out
+    assert "output: proves nothing: all of it is NaN" in out
 
 
 def test_settings_are_overridden_from_their_defaults(libbench, config, tmp_path):
@@ -333,9 +337,9 @@ def filling(monkeypatch):
             if len(written) >= count:
                 raise OSError(errno.ENOSPC, "No space left on device")
             written.append(path)
-            write_json(path, data)
+            write_text(path, data)
 
-        monkeypatch.setattr("libbench.cli.kept.write_json", write)
+        monkeypatch.setattr("libbench.cli.kept.write_text", write)
 
     return after
 

@@ -931,6 +931,7 @@ def test_outputs_that_differ_everywhere_have_the_statistics_of_all_values(made, 
     assert (leaf.max_abs.value, leaf.max_abs.at) == (d.max(), (int(d.argmax()),))
     assert (leaf.max_rel.value, relative[leaf.max_rel.at]) == (relative.max(), relative.max())
     assert leaf.rmse == pytest.approx(d.square().mean().sqrt().item(), rel=1e-5)
+    assert leaf.mean_abs == pytest.approx(d.mean().item(), rel=1e-5)
     assert leaf.ulp_max == max(abs(b - a) for a, b in zip(ranks(reference), ranks(target), strict=True))
     for of in EVERY_FLOAT:
         passing = [level for level in grid.LEVELS if torch.allclose(t, r, *grid.pair(of, level))]

@@ -106,6 +106,7 @@ def test_statistics_are_those_of_the_plain_formulas(pair):
     assert d[leaf.max_abs.at] == d.max()
     assert (leaf.max_abs.reference, leaf.max_abs.target) == (r[leaf.max_abs.at], t[leaf.max_abs.at])
     if 0 < d.max() < 1e150 and r.abs().max() < 1e150 and t.abs().max() < 1e150 and d.max() > 1e-150:
+        assert leaf.mean_abs == pytest.approx(d.mean().item(), rel=1e-5)
         assert leaf.rmse == pytest.approx(d.square().mean().sqrt().item(), rel=1e-5)
         if r.norm() > 1e-150:
             snr = 20 * (r.norm() / d.norm()).log10().item()
@@ -212,6 +213,7 @@ def test_integers_of_any_dtypes_have_the_statistics_of_pythons_integers(pair):
     assert leaf.max_abs.at == (apart.index(max(apart)),)
     assert leaf.max_rel.value == max(relative)
     assert leaf.rmse == pytest.approx(math.sqrt(sum(d * d for d in apart) / len(apart)))
+    assert leaf.mean_abs == pytest.approx(sum(apart) / len(apart))
 
 
 tree = st.recursive(
@@ -306,7 +308,18 @@ def test_what_little_is_asked_is_found_as_when_all_is(pair, rtol, nan):
         (leaf,) = compare(*pair, tolerance, detail=detail).leaves
         for name in ("verdict", "reasons", "mismatches", "first_mismatch", "elements", "nans", "infs", *names):
             assert getattr(leaf, name) == getattr(full, name), (detail, name)
-        for name in {"level", "grid", "max_abs", "max_rel", "rmse", "cosine", "snr_db", "ulp_max", "top1"} - {*names}:
+        for name in {
+            "level",
+            "grid",
+            "max_abs",
+            "max_rel",
+            "mean_abs",
+            "rmse",
+            "cosine",
+            "snr_db",
+            "ulp_max",
+            "top1",
+        } - {*names}:
             assert getattr(leaf, name) is None, (detail, name)
 
 
@@ -335,6 +348,8 @@ def test_ulp_quantiles_of_few_values_are_those_of_all(pair):
     apart = sorted(abs(t - r) for r, t in zip(*map(ranks, pair), strict=True))
     assert leaf.ulp_p50 == float(apart[(len(apart) - 1) // 2])
     assert leaf.ulp_p99 == float(apart[int(0.99 * (len(apart) - 1))])
+    classes = [each.bit_length() for each in apart]
+    assert leaf.ulp_counts == tuple(classes.count(each) for each in range(max(classes) + 1))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -356,6 +371,7 @@ def test_the_statistics_of_many_pieces_are_those_of_all_values(dtype, offset, sc
     assert leaf.ulp_max == max(abs(b - a) for a, b in zip(ranks(reference), ranks(target), strict=True))
     assert leaf.max_abs.value == d.max()
     assert leaf.max_rel.value == torch.where(d > 0, d / r, d).max()
+    assert leaf.mean_abs == pytest.approx(d.mean().item(), rel=1e-5)
     assert leaf.rmse == pytest.approx(d.square().mean().sqrt().item(), rel=1e-5)
     assert leaf.mismatches == int((~close(reference, target, leaf.rtol, leaf.atol)).sum())
     assert dict(leaf.grid) == grid_by_allclose(reference, target)

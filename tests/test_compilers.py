@@ -1,5 +1,6 @@
 """Compilers: what they change, what they say they did."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -7,12 +8,24 @@ import sys
 import pytest
 import torch
 
+from libbench.compilers.aot_inductor import AOTInductor
 from libbench.compilers.eager import Eager
+from libbench.compilers.executorch import ExecuTorch
+from libbench.compilers.fx import Fx
+from libbench.compilers.iree import Iree
+from libbench.compilers.onnx_runtime import OnnxRuntime
+from libbench.compilers.openvino import OpenVino
 from libbench.compilers.precision import Precision
+from libbench.compilers.quantize import Quantize
+from libbench.compilers.tensorrt import TensorRT
 from libbench.compilers.torch_compile import TorchCompile
+from libbench.compilers.torch_script import TorchScript
+from libbench.compilers.tvm import Tvm
+from libbench.compilers.xla import Xla
 from libbench.config import LazyCall as L
 from libbench.data import IndexedLoader, RandomInputs
 from libbench.diff import Plan, diff
+from libbench.errors import MissingPackageError, UnavailableError, UnsupportedError
 from libbench.interfaces import Batch
 from libbench.report.text import render
 from libbench.runners.local import Local
@@ -107,6 +120,8 @@ def test_another_method_than_forward_is_compiled():
     assert comparison.exit_code == 0
     assert comparison.target.preparation.facts.graphs == 1
     assert comparison.speedups[0].pairs == (6,) * 5
+    assert [m.ran for m in comparison.measurements] == [(None, 1.0)] * 5
+    assert "ran in every timed call" in render(comparison)
 
 
 def test_a_model_that_may_not_break_its_graph_fails_in_compile():
@@ -182,3 +197,165 @@ def test_autocast_leaves_the_weights_and_chooses_by_operator():
 def test_a_precision_that_is_no_floating_dtype_is_refused(dtype):
     with pytest.raises(ValueError, match="floating torch dtype"):
         Precision(dtype)
+
+
+class Linears(Net):
+    def __init__(self):
+        super().__init__()
+        self.around = torch.nn.Conv1d(4, 4, 1)
+
+    def forward(self, x):
+        return super().forward(self.around(x[..., None])[..., 0])
+
+
+@pytest.mark.parametrize(
+    "compiler",
+    [Quantize(), Quantize(by="torchao"), Quantize(by="torchao", weights_only=True)],
+    ids=["torch", "torchao", "torchao weights"],
+)
+def test_quantised_layers_are_counted_and_the_others_named(compiler):
+    if compiler.by == "torchao":
+        pytest.importorskip("torchao")
+    model, twin = Linears().eval(), Linears().eval()
+    twin.load_state_dict(model.state_dict())
+
+    found = compiler.compile(model, EXAMPLE, "forward")
+
+    with torch.inference_mode():
+        difference = (found.call(torch.ones(2, 4)) - twin(torch.ones(2, 4))).abs().max()
+    assert 0 < difference < 0.1
+    assert "int8" in found.version
+    assert found.facts().notes == ("8-bit weights in 1 of 2 layers",)
+    assert found.facts().fallbacks == ("Conv1d (1)",)
+
+
+def test_a_model_that_is_one_layer_can_be_quantised_and_one_without_any_cannot():
+    layer = Quantize().compile(torch.nn.Linear(4, 3), EXAMPLE, "forward")
+
+    assert layer.facts().notes == ("8-bit weights in 1 of 1 layers",)
+    with pytest.raises(UnsupportedError, match="Conv1d has no layer that torch quantises"):
+        Quantize().compile(torch.nn.Conv1d(4, 4, 1), EXAMPLE, "forward")
+
+
+@pytest.mark.parametrize(("compiler", "package", "extra"), [
+    (OnnxRuntime(), "onnx", "onnx"),
+    (OpenVino(), "openvino", "openvino"),
+    (Iree(), "iree", "iree"),
+    (Tvm(), "tvm", "tvm"),
+    (ExecuTorch(), "executorch", "executorch"),
+    (Quantize(by="torchao"), "torchao", "torchao"),
+    (TensorRT(), "torch_tensorrt", None),
+    (Xla(), "torch_xla", None),
+])  # fmt: skip
+def test_a_package_that_is_not_there_is_named_with_what_installs_it(compiler, package, extra, monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Without(package), *sys.meta_path])
+
+    how = rf"libbench\[{extra}\]" if extra else "made for your torch"
+    with pytest.raises(MissingPackageError, match=rf"{package}.* is needed for .*{how}"):
+        compiler.compile(Net(), EXAMPLE, "forward")
+
+
+class Without:
+    """A finder of modules by which a package is not installed."""
+
+    def __init__(self, package):
+        self.package = package
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == self.package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def test_a_gpu_compiler_without_a_gpu_is_unavailable(monkeypatch):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    monkeypatch.setitem(sys.modules, "torch_tensorrt", type(sys)("torch_tensorrt"))
+
+    with pytest.raises(UnavailableError, match="TensorRT needs an NVIDIA GPU"):
+        TensorRT().compile(Net(), EXAMPLE, "forward")
+
+
+def test_aot_inductor_without_a_cxx_compiler_is_unavailable(monkeypatch, tmp_path):
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(UnavailableError, match="needs a C\\+\\+ compiler"):
+        AOTInductor().compile(Net(), EXAMPLE, "forward")
+
+
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda: OnnxRuntime(level="most"), "level must be one of disabled, basic, extended, all, got 'most'"),
+    (lambda: OnnxRuntime(providers="CPUExecutionProvider"), "providers must be a list"),
+    (lambda: OpenVino(precision="float32"), "precision must be one of f32, f16, bf16 or None, got 'float32'"),
+    (lambda: TorchScript(how="compile"), "how must be 'trace' or 'script', got 'compile'"),
+    (lambda: Quantize(by="nncf"), "by must be 'torch' or 'torchao', got 'nncf'"),
+    (lambda: Quantize(weights_only=True), "weights_only must be False"),
+])  # fmt: skip
+def test_a_wrong_setting_of_a_compiler_is_told(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+def test_a_provider_or_a_device_that_is_not_there_is_named_with_those_that_are():
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    with pytest.raises(UnavailableError, match="no provider 'CPUExecutionProvide' here.*did you mean 'CPUExec"):
+        OnnxRuntime(providers=["CPUExecutionProvide"]).compile(Net(), EXAMPLE, "forward")
+    pytest.importorskip("openvino")
+    with pytest.raises(UnavailableError, match="OpenVINO has no device 'NPU' here, only CPU"):
+        OpenVino(target="NPU").compile(Net(), EXAMPLE, "forward")
+
+
+def test_openvino_sends_no_word_of_its_use():
+    if importlib.util.find_spec("openvino_telemetry") is None:
+        pytest.skip("openvino is not installed")
+    script = (
+        "import sys\n"
+        "from libbench.compilers.openvino import _openvino\n"
+        "_openvino()\n"
+        "print([name for name in sys.modules if 'openvino_telemetry' in name])\n"
+    )
+
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+
+    assert found.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_scripted_model_takes_any_batch_size(frozen):
+    model = Net().eval()
+    found = TorchScript(how="script", frozen=frozen).compile(model, EXAMPLE, "forward")
+
+    for count in (2, 3):
+        torch.testing.assert_close(found.call(torch.ones(count, 4)), model(torch.ones(count, 4)))
+
+    assert (found.facts().graphs, found.facts().calls) == (1, 2)
+    with pytest.raises(UnsupportedError, match="'encode' only if marked by torch.jit.export"):
+        TorchScript(how="script").compile(model, EXAMPLE, "encode")
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_fx_traces_another_method(interpret):
+    model = Net()
+
+    found = Fx(interpret=interpret).compile(model, EXAMPLE, "encode")
+
+    assert torch.equal(found.call(torch.ones(3, 4)), model.encode(torch.ones(3, 4)))
+
+
+class Aborting:
+    """A compiler whose machine code ends the process."""
+
+    def compile(self, model, example, method):
+        os.abort()
+
+
+def test_a_compiler_that_aborts_costs_its_side_only():
+    comparison = diff(config(), config(compiler=L(Aborting)()), Plan(speed=False))
+
+    failure = comparison.target.failure
+    assert (failure.stage, failure.kind) == ("compile", "signal")
+    assert "SIGABRT" in failure.message
+    assert comparison.exit_code == 1

@@ -58,7 +58,7 @@ VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:30])
+@pytest.mark.parametrize("value", VALUES)
 def test_a_value_is_read_back_as_it_was_written(value):
     node = L(call)(v=value, l=[value], t=(value,), d={"k": value})
 

@@ -370,7 +370,7 @@ def test_inputs_that_are_no_tensors_may_be_changed_in_place_too(config):
 import numpy
 from libbench.interfaces import Batch
 class Arrays:
-    def __init__(self): self.batch = Batch(indices=(0, 1), inputs=numpy.ones((2, 4)), number=0)
+    def __init__(self): self.batch = Batch(indices=(0, 1), inputs=numpy.arange(8.0).reshape(2, 4), number=0)
     def __iter__(self): return iter([self.batch])
 class Adds(torch.nn.Module):
     def forward(self, x):
@@ -526,20 +526,21 @@ def test_where_there_is_no_room_for_a_copy_of_the_reference_the_two_are_timed_wi
     assert any("no second copy of the reference" in note for note in found.notes)
 
 
+def test_slow_calls_are_timed_in_as_few_processes_as_the_budget_has_room_for(config):
+    slow = model("import time; time.sleep(0.05); return y")
+    found = diff(config("a", slow), config("b", slow), Plan(budget=0.7))
+
+    assert len(found.measurements) == 1
+    assert len(found.measurements[0].clocks[0]["wall"].seconds) >= 6
+    assert found.null is None
+
+
 @pytest.mark.parametrize("line", ["compiler = TorchCompile", "compiler = L(TorchCompile)"])
 def test_a_part_whose_call_was_forgotten_is_an_error_with_its_line(config, line):
     file = config("a", f"from libbench.compilers.torch_compile import TorchCompile\n{line}\n")
 
     with pytest.raises(ConfigError, match=r"compiler is \w+ by itself, which is not called.*a.py:3"):
         Job.load(file)
-
-
-def test_outputs_that_are_all_nan_are_the_same_with_a_word(config):
-    lines = model("return y * float('nan')")
-    comparison = diff(config("a", lines), config("b", lines), NO_SPEED)
-
-    assert comparison.exit_code == 0
-    assert render(comparison).startswith("SAME OUTPUTS (output all NaN)")
 
 
 def test_batches_that_were_not_kept_are_no_unlike_batches(config):

@@ -6,13 +6,13 @@ import pytest
 import torch
 from generating_parts import Counter, Untouched, gpt2, llama, t5
 
+from libbench.comparability import not_compiled
 from libbench.compilers.torch_compile import TorchCompile
 from libbench.config import LazyCall as L
 from libbench.data import RandomInputs
 from libbench.diff import Plan, diff, run
 from libbench.interfaces import Batch
 from libbench.job import Job
-from libbench.report.headline import not_compiled
 from libbench.report.json import from_json, to_json
 from libbench.report.text import headline, render, render_result
 from libbench.runners.local import Local
@@ -156,13 +156,25 @@ def test_a_compiled_loop_gives_the_same_tokens_and_the_clock_is_not_compiled_wit
     assert comparison.target.evaluation.facts.graphs > 0
 
 
+def test_every_timed_generation_runs_compiled_code_once_for_each_token():
+    compiled = dict(job(options={"max_new_tokens": 3}).config) | {"compiler": L(TorchCompile)(backend="aot_eager")}
+    timed = Plan(timer=Timer(pairs=6, warmup=1))
+
+    comparison = diff(job(options={"max_new_tokens": 3}), Job.of(compiled), timed)
+
+    assert (comparison.exit_code, comparison.tokens.equal) == (0, 6)
+    assert comparison.target.facts.calls >= 9
+    assert [m.ran for m in comparison.measurements] == [(None, 3.0)]
+    assert "ran 3 times in every timed call" in " ".join(render(comparison).split())
+
+
 def test_a_compiler_that_compiles_nothing_of_a_loop_is_told_so():
     uncompiled = dict(counting().config) | {"compiler": L(Untouched)()}
 
     comparison = diff(counting(), Job.of(uncompiled), NO_SPEED)
 
     assert comparison.exit_code == 0
-    assert not_compiled(comparison.target)
+    assert not_compiled(comparison, 1)
     assert "NOT COMPILED" in render(comparison)
 
 

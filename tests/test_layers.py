@@ -15,16 +15,16 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 FLOORS = (
-    "errors tree optional records settings findings",
+    "errors tree optional records settings findings located",
     "config",
-    "interfaces job namespaces result measured judge methods noise pick curves drift causes tokens",
+    "interfaces job namespaces sampled result measured judge methods noise pick curves drift causes tokens",
     "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
-    "composed recordfiles images stepping post",
-    "diff sweep rows rowfile pair plan checks comparability matching saved snapshots timing remarks trusted truths "
-    "metrics reevaluate trainings",
+    "composed recordfiles images stepping post aliases traced flat skeleton inductor",
+    "diff sweep history entry rows rowfile pair plan checks comparability matching saved snapshots timing remarks "
+    "trusted truths metrics reevaluate trainings vacuous scores scoring scored benchlog categories locate",
     "compilers devices evaluators runners workloads samples report",
-    "cli configs",
+    "cli configs graphnet",
 )
 """Modules and packages of libbench, the lowest floor first. A new one is put where it belongs."""
 

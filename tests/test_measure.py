@@ -3,6 +3,7 @@
 import gc
 import random
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -38,10 +39,10 @@ def run(*sides, seed=0, copy=None, **timer):
 
 
 def test_seconds_are_those_of_one_call_whatever_the_inner_count():
-    measured = run(Fake(1e-5), Fake(5e-3))
+    measured = run(Fake(5e-5), Fake(5e-3))
 
-    assert measured.inner == (20, 1)
-    assert measured.clocks[0]["wall"].median == pytest.approx(1e-5)
+    assert measured.inner == (4, 1)
+    assert measured.clocks[0]["wall"].median == pytest.approx(5e-5)
     assert measured.clocks[1]["wall"].median == 5e-3
 
 
@@ -85,6 +86,35 @@ def test_as_many_pairs_are_made_as_were_asked_for():
     assert len(run(Fake(1e-3), pairs=7).clocks[0]["wall"].seconds) == 7
 
 
+@pytest.fixture
+def by_the_clock(monkeypatch):
+    """Make a side whose calls move the clock on by as long as they take, and nothing else does."""
+    now = [0.0]
+
+    class Real(Fake):
+        def trial(self, first, inner, *, keep=False):
+            found = super().trial(first, inner, keep=keep)
+            now[0] += found.clocks["wall"]
+            return found
+
+    monkeypatch.setattr("libbench.measure.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    return Real
+
+
+@pytest.mark.parametrize(("seconds", "fewest", "most"), [(0.01, 90, 101), (0.1, 20, 20), (0.5, 5, 7), (9.0, 1, 1)])
+def test_at_least_so_many_pairs_are_made_unless_they_pass_the_budget_three_times_over(
+    by_the_clock, seconds, fewest, most
+):
+    measured = run(by_the_clock(seconds, noise=0.1), budget=1.0, precision=1e-9, least=20, warmup=1)
+
+    assert fewest <= len(measured.clocks[0]["wall"].seconds) <= most
+
+
+def test_a_warm_up_of_so_many_calls_ends_with_a_quarter_of_the_budget(by_the_clock):
+    assert run(by_the_clock(1.0), budget=4.0, warmup=5).warmup == (2,)
+    assert run(by_the_clock(0.1), budget=4.0, warmup=5).warmup == (5,)
+
+
 def test_the_garbage_collector_rests_while_calls_are_timed_and_then_goes_on():
     side = Fake(1e-3)
     assert gc.isenabled()
@@ -116,11 +146,22 @@ def test_a_trial_is_filled_with_calls_but_not_beyond_a_millisecond():
 
 
 def test_inputs_that_are_not_alike_are_called_as_often_by_both_sides():
-    sides = Fake(1e-5), Fake(5e-4)
-    measured = measure(sides, Timer(pairs=20, warmup=1), random.Random(0), lambda done, total: None, alike=False)
+    sides = Fake(5e-5), Fake(5e-4)
+    measured = measure(sides, Timer(pairs=20, warmup=6), random.Random(0), lambda done, total: None, alike=False)
 
-    assert measured.inner == (20, 20)
-    assert [first for first, _ in sides[0].trials[1:]] == [first for first, _ in sides[1].trials[1:]]
+    assert measured.inner == (4, 4)
+    assert [first for first, _ in sides[0].trials] == [first for first, _ in sides[1].trials]
+
+
+def test_a_trial_is_longer_where_much_goes_by_around_it():
+    class Slow(Fake):
+        def trial(self, first, inner, *, keep=False):
+            time.sleep(4e-4)
+            return super().trial(first, inner, keep=keep)
+
+    side = Slow(5e-5)
+
+    assert run(side, pairs=1).inner == (20,)
 
 
 def test_a_device_may_ask_for_one_call_at_a_time():

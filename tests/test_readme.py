@@ -86,11 +86,15 @@ def test_this_command_is_understood_and_names_files_that_are_there(line):
         files = [parsed.config] if "config" in parsed else []
     elif command == "compare":
         files = [parsed.reference, parsed.target]
+    elif command == "history":
+        files = []  # what an earlier command writes
     elif command == "sweep":
         files = [parsed.list or parsed.ref]
+    elif command in ("score", "report"):
+        files = parsed.results
     else:
         files = [parsed.config] if "config" in parsed else [parsed.ref, *(parsed.tgt or [])]
-    there = [*FILES, *re.findall(r"--save (\S+)", README)]
+    there = [*FILES, *re.findall(r"--(?:save|to) (\S+)", README)]
     assert [file for file in files if str(file) not in there and not (ROOT / file).is_file()] == []
 
 

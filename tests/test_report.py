@@ -167,7 +167,13 @@ CASES = {
     "nothing compiled": (
         comparison(target=inductor(facts=CompileFacts(graphs=0))),
         0,
-        f"SAME OUTPUTS · {FASTER} · the target was NOT COMPILED",
+        "SAME OUTPUTS · NO SPEEDUP; the target was NOT COMPILED",
+    ),
+    "compiled and never run": (
+        comparison(1.2, target=inductor(facts=CompileFacts(graphs=2, calls=0))),
+        2,
+        "SAME OUTPUTS · NO SPEEDUP; the target was NOT COMPILED · "
+        "CANNOT BE JUDGED: whether it is at least 1.2x as fast",
     ),
     "too slow": (comparison(2.0), 1, f"SAME OUTPUTS · {FASTER} · TOO SLOW: wanted at least 2x"),
     "fast enough?": (
@@ -410,6 +416,30 @@ def test_code_that_was_not_compiled_is_not_sold_as_compiled():
     assert "target: NOT COMPILED" in text
     assert "aten.foo" in text
     assert "uncompiled code" in text
+
+
+def timed_calls(ran, **facts):
+    """Give the report of a target whose compiled code ran so often in each timed call."""
+    counted = dataclasses.replace(measurement(), ran=(None, ran))
+    target = inductor(facts=CompileFacts(**{"graphs": 2, "calls": 90, **facts}))
+    return render(comparison(target=target, measurements=(counted,) * 5))
+
+
+def test_compiled_code_is_said_to_have_run_in_the_timed_calls_or_not():
+    assert "target: yes, 2 graphs; ran in every timed call" in timed_calls(1.0)
+    assert "target: yes, 2 graphs; ran 20 times in every timed call" in timed_calls(20.0)
+    assert "target: yes, 2 graphs; whether that ran it does not tell" in timed_calls(None, calls=None)
+    text = timed_calls(0.0)
+    assert "target: NOT COMPILED, 2 graphs; none of it ran in a timed call" in text
+    assert "NO SPEEDUP; the target was NOT COMPILED" in text
+    assert "faster" not in text
+
+
+def test_a_compiler_that_makes_no_graphs_says_what_it_did_by_its_notes():
+    facts = CompileFacts(notes=("8-bit weights in 5 of 9 layers",), fallbacks=("Conv2d (4)",))
+    text = render(comparison(target=inductor(facts=facts)))
+
+    assert "target: 8-bit weights in 5 of 9 layers; 1 operator not compiled: Conv2d (4)" in text
 
 
 def test_eager_sides_have_no_word_on_compiling():

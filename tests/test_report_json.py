@@ -14,10 +14,13 @@ from report_records import comparison, different_leaf, failed, inductor, leaf, m
 
 from libbench.errors import LibbenchError
 from libbench.findings import Extreme
+from libbench.history import History
+from libbench.located import Located
 from libbench.measured import Measurement, Timing
-from libbench.report.json import from_json, result_from_json, result_to_json, to_json
+from libbench.report.json import from_json, located_to_json, result_from_json, result_to_json, to_json
 from libbench.report.text import headline
 from libbench.result import Comparison, Evaluation, Result
+from libbench.scores import Scores
 
 DOCS = Path(__file__).parent.parent / "docs" / "json.md"
 
@@ -147,7 +150,11 @@ def records(kind, found=None):
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields"), [pytest.param(kind, fields, id=kind.__name__) for kind, fields in records(Comparison).items()]
+    ("kind", "fields"),
+    [
+        pytest.param(kind, fields, id=kind.__name__)
+        for kind, fields in (records(Comparison) | records(Scores) | records(History)).items()
+    ],
 )
 def test_the_documentation_names_every_field_and_no_other(kind, fields):
     (section,) = re.findall(rf"^## {kind.__name__}\n(.*?)(?=^## |\Z)", DOCS.read_text(), re.DOTALL | re.MULTILINE)
@@ -158,7 +165,8 @@ def test_the_documentation_names_every_field_and_no_other(kind, fields):
 def test_the_documentation_names_everything_around_the_records():
     section = DOCS.read_text().partition("## The document")[2].partition("\n## Comparison")[0]
     named = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
-    documents = to_json(comparison()), result_to_json(inductor())
+    located = Located(reference="a", target="b", verdict="same")
+    documents = to_json(comparison()), result_to_json(inductor()), located_to_json(located)
 
     assert named == {name for document in documents for name in (*document, *document["derived"])}
     assert Result in records(Comparison)

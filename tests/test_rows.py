@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import psutil
 import pytest
@@ -309,3 +310,20 @@ def test_a_row_that_is_no_comparison_is_named_with_its_file(libbench, config, tm
 
     assert code == 2
     assert f"the row 'b' in {path} cannot be read: " in err
+
+
+def test_a_list_that_is_gone_on_with_sums_up_the_rows_of_both_runs(libbench, config, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = ("sweep", "--ref", config("a", NUMBERED), "--no-speed", "--to", "rows.jsonl", "--markdown", "-")
+
+    libbench(*command, "--junit", "first.xml", "--tgt-set", "model.number=1")
+    code, out, _ = libbench(*command, "--junit", "second.xml", "--tgt-set", "model.number=0,1")
+
+    assert code == 1
+    assert out.startswith("### 2 rows · 1 same · 1 different\n\n| pair | verdict | finding | speed |\n")
+    assert out.count("| model.number=") == 2
+    cases = ElementTree.parse("second.xml").getroot().iter("testcase")
+    assert {case.get("name"): case.find("failure") is not None for case in cases} == {
+        "model.number=0": False,
+        "model.number=1": True,
+    }

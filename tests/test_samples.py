@@ -140,3 +140,13 @@ def test_graphnets_own_numbers_come_from_one_generator_in_the_order_of_names(wri
     weight, inputs = numpy.randn(3, 4) * 0.25 * 0.2 - 0.5, numpy.randn(2, 4) * 1.0 * 0.2
     assert torch.equal(found["L_self_parameters_w_"], torch.from_numpy(weight).float())
     assert torch.equal(found["L_x_"], torch.from_numpy(inputs).float())
+
+
+def test_a_variance_is_not_below_0_and_an_epsilon_not_0_whatever_is_kept_of_them():
+    variance = TensorMeta("L_bn_buffers_running_var_", (1000,), torch.float32, mean=1.0, std=5.0)
+    eps = TensorMeta("L_self_modules_norm_eps", (), torch.float64, data=(0.0,))
+    larger = TensorMeta("L_self_modules_norm_eps", (), torch.float64, data=(1e-5,))
+
+    assert draw(variance, 0).min() > 0
+    assert 0 < draw(eps, 0).item() < 5e-7
+    assert draw(larger, 0).item() == 1e-5

@@ -148,3 +148,24 @@ def test_a_sample_is_compared_without_naming_data(sample, tmp_path):
     assert comparison.exit_code == 0
     assert comparison.outputs.batches == 2
     assert comparison.target.preparation.facts.graphs == 1
+
+
+def test_two_of_one_process_share_weights_as_long_as_nobody_writes_to_them(sample):
+    first, second = GraphSample(sample, seed=1), GraphSample(sample, seed=1)
+    names = ("L_self_parameters_w_", "L_self_buffers_running_var_")
+
+    assert [getattr(first.graph, n).data_ptr() == getattr(second.graph, n).data_ptr() for n in names] == [True, True]
+    with torch.no_grad():
+        first.graph.L_self_parameters_w_.mul_(2)
+    third, other = GraphSample(sample, seed=1), GraphSample(sample, seed=2)
+
+    assert [getattr(first.graph, n).data_ptr() == getattr(third.graph, n).data_ptr() for n in names] == [False, True]
+    assert not torch.equal(third.graph.L_self_parameters_w_, other.graph.L_self_parameters_w_)
+    assert torch.equal(third.graph.L_self_parameters_w_, first.graph.L_self_parameters_w_ / 2)
+
+
+def test_weights_that_were_cast_are_not_lent(sample):
+    first = GraphSample(sample, seed=1).double()
+
+    assert GraphSample(sample, seed=1).graph.L_self_parameters_w_.dtype is torch.float32
+    assert first._weights.values == {}

@@ -16,6 +16,8 @@ from libbench.settings import Timer, Tolerance
         (lambda: Tolerance(leaves={"logits": (0.1, -1)}), r"atol of leaves\['logits'\] must be at least 0"),
         (lambda: Tolerance(metrics={"top*": -0.1}), r"metrics\['top\*'\] must be at least 0"),
         (lambda: Timer(pairs=0), "pairs must be at least 1"),
+        (lambda: Timer(least=0), "least must be at least 1"),
+        (lambda: Timer(pairs=5, least=5), "pairs and least cannot both be given, got 5 and 5"),
         (lambda: Timer(precision=0), "precision must lie between 0 and 1"),
         (lambda: Timer(budget=0), "budget must be above 0 seconds"),
         (lambda: Timer(warmup=-1), "warmup must be at least 0 calls"),

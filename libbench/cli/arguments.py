@@ -21,10 +21,14 @@ def parser_of() -> argparse.ArgumentParser:
     _add_diff(commands.add_parser("diff", help="compare two configs", description=_DIFF, epilog=_EXIT_CODES))
     _add_sweep(commands.add_parser("sweep", help="compare a list of pairs", description=_SWEEP, epilog=_EXIT_CODES))
     _add_run(commands.add_parser("run", help="run one config", description="Metrics and speed of one config."))
+    _add_locate(commands.add_parser("locate", help="find where two configs part", description=_LOCATE))
     _add_ranks(commands.add_parser("ranks", help="check what each rank reads", description=_RANKS))
     _add_compare(commands.add_parser("compare", help="compare two files of tensors", description=_COMPARE))
     _add_evaluate(commands.add_parser("evaluate", help="judge a saved side's records again", description=_EVALUATE))
+    _add_score(commands.add_parser("score", help="score the rows of lists", description=_SCORE))
+    _add_report(commands.add_parser("report", help="make a page or plots of results", description=_REPORT))
     _add_sample(commands.add_parser("sample", help="make, check and list graph samples", description=_SAMPLE))
+    _add_history(commands.add_parser("history", help="has a pair become worse or slower?", description=_HISTORY))
     _add_config(commands.add_parser("config", help="show, check, compare and save configs", description=_CONFIG))
     return parser
 
@@ -47,9 +51,17 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
 
 _CONFIG = "Look at configs without running them."
 _SAMPLE = "Computation graphs on disk, in the format of GraphNet. Running one runs its code, in a process of its own."
+_SCORE = (
+    "S(t) and ES(t) of the rows that a list has left, or of the log of a GraphNet bench: correctness and speed as one "
+    "number for each tolerance level, and one for all levels together. Several files are scored side by side."
+)
+_REPORT = (
+    "Make a page for a browser, plots, or both of results on disk: of one comparison its report, of several a list "
+    "whose rows open to their detail. Nothing is run."
+)
 _DIFF = (
     "Compare a target with a reference: config, outputs, metrics, speed, memory, compile time. Without --tgt the "
-    "target is the reference's file with --tgt-set."
+    "target is the reference's file with --tgt-set. With graph samples, each is a row, as in libbench sweep."
 )
 _COMPARE = (
     "Compare two files of tensors: .safetensors, .npz, .npy, or .pt with weights only. Exit code: 0 same, 1 different, "
@@ -59,13 +71,21 @@ _RANKS = (
     "Feed the ranks of a config different parts, the same parts in another order, and one part to all; say which rank "
     "reads what. Exit code: 0 as it should be, 1 not, 2 it could not be told."
 )
+_LOCATE = (
+    "Find the module and the operator in which a target parts from its reference. Exit code: 0 nothing to locate, 1 "
+    "located, or no single culprit, 2 it cannot be judged."
+)
 _SWEEP = (
-    "Compare many pairs, each a row: those of the flags and their sweeps, or those of a list. Rows are kept as they "
-    "are done, and a list that was interrupted is gone on with."
+    "Compare many pairs, each a row: those of the flags and their sweeps, those of a list, or those of the flags on "
+    "each of many graph samples. Rows are kept as they are done, and a list that was interrupted is gone on with."
 )
 _EVALUATE = (
     "Metrics of a saved side from the records in its folder, without its model: by the evaluator of another config, or "
     "by its own. With --ref, exit code: 0 same, 1 a metric differs, 2 it could not be judged."
+)
+_HISTORY = (
+    "Judge the newest run of every pair by an earlier one, from the files that diff --json, run --json, sweep --to and "
+    "--save have written. Exit code: 0 no regression; 1 a pair came out worse or is slower; 2 it could not be judged."
 )
 _EXIT_CODES = (
     "Exit code: 0 same; 1 the target failed, or an output or a metric differs; 2 it could not be judged (the "
@@ -78,24 +98,48 @@ _OR_SAVED = "or the folder of a saved one"
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
     _add_sides(parser, required=True)
+    _add_samples(parser.add_mutually_exclusive_group(), parser)
+    add_list(parser, required=False)
+    parser.set_defaults(list=None)
     _add_judging(parser)
+    parser.add_argument("--locate", action="store_true", help="find where outputs that differ part")
     _add_common(parser)
     _add_keeping(parser)
+    add_pages(parser)
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
     _add_sides(parser, required=False)
-    parser.add_argument(
+    lists = parser.add_mutually_exclusive_group()
+    lists.add_argument(
         "--list",
         type=Path,
         metavar="FILE",
         help="a pair a line: REFERENCE TARGET [KEY=VALUE ...], ref.KEY for one side",
     )
-    parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="the rows, as JSON lines; gone on with")
-    parser.add_argument("--retry", action="store_true", help="run rows again in which a side failed")
-    parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="rows at a time")
+    _add_samples(lists, parser)
+    add_list(parser, required=True)
     _add_judging(parser)
     _add_common(parser)
+    add_pages(parser)
+
+
+def _add_samples(lists: Any, parser: argparse.ArgumentParser) -> None:
+    lists.add_argument("--samples", type=Path, metavar="DIR", help="run both sides on every graph sample below it")
+    lists.add_argument(
+        "--sample-list", type=Path, metavar="FILE", help="run both sides on graph samples, a path a line"
+    )
+    parser.add_argument("--prefix", type=Path, metavar="DIR", help="what the paths of --sample-list are relative to")
+
+
+def add_list(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add the flags of a list of rows; `required`: it has to be kept."""
+    more = "" if required else ", of graph samples"
+    parser.add_argument(
+        "--to", type=Path, required=required, metavar="FILE", help=f"the rows{more}, as JSON lines; gone on with"
+    )
+    parser.add_argument("--retry", action="store_true", help=f"run rows{more} again in which a side failed")
+    parser.add_argument("--jobs", type=_count, default=1, metavar="N", help=f"rows{more} at a time")
 
 
 def _add_sides(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -137,12 +181,32 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_keeping(parser)
 
 
+def _add_locate(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(parser=parser, zip=False, exclude=[], save=None)
+    _add_sides(parser, required=True)
+    _add_tolerances(parser)
+    parser.add_argument(
+        "--graph",
+        choices=("export", "record"),
+        default="export",
+        help="operators as torch exports them, or as they run",
+    )
+    parser.add_argument("--whole", action="store_true", help="look at all operators, not at the worst module's alone")
+    parser.add_argument("--reproduce", type=Path, metavar="DIR", help="write a script that shows the finding again")
+    parser.add_argument("--seed", type=int, help="seed of both sides; by default the configs' own")
+    add_limits(parser)
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the errors along the graph, as SVG and PNG")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
 def _add_ranks(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(parser=parser)
     parser.add_argument("config", metavar="CONFIG", help="config file, with a runner that has ranks")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="override values of the config")
     parser.add_argument("--seed", type=int, help="seed; by default the config's own")
-    _add_limits(parser)
+    add_limits(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
@@ -165,6 +229,78 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--evaluator", metavar="CONFIG", help="config whose evaluator judges; by default its own")
     parser.add_argument("--ref", metavar="DIR", help="saved side to compare its metrics with")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "results", nargs="+", type=Path, metavar="RESULTS", help="files of --json or --to, or folders of diff --save"
+    )
+    add_pages(parser)
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_score(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "results", nargs="+", type=Path, metavar="RESULTS", help="JSON lines or logs, or folders with such files"
+    )
+    parser.add_argument(
+        "--penalty", type=_penalty, default=0.1, metavar="B", help="what a sample that does not pass counts for (0.1)"
+    )
+    parser.add_argument(
+        "--power", type=_not_negative, default=0.0, metavar="P", help="a speedup s below 1 counts as s^(1 + P) (0)"
+    )
+    parser.add_argument(
+        "--errors",
+        choices=("default", "mismatch_extended"),
+        default="default",
+        help="from which level ES(t) tolerates which error",
+    )
+    parser.add_argument("--judged", action="store_true", help="score only samples that are evidence about the target")
+    parser.add_argument(
+        "--category",
+        action="append",
+        default=[],
+        metavar="NAME=GLOB",
+        help="source, tag or folder; or a category and a glob of sample names; may be repeated",
+    )
+    parser.add_argument("--seed", type=_natural, default=0, metavar="N", help="of what is drawn for the intervals (0)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
+
+
+def _add_history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files of results, or folders with some")
+    parser.add_argument(
+        "--by",
+        choices=("config", "name"),
+        default="config",
+        help="what is one pair: equal configs, but for limits, or equal names of both sides",
+    )
+    parser.add_argument(
+        "--baseline",
+        default="previous",
+        metavar="previous|first|FILE",
+        help="the run to judge by: the one before, the oldest one, or the newest in a file",
+    )
+    parser.add_argument(
+        "--only",
+        type=Path,
+        action="append",
+        metavar="PATH",
+        help="judge only pairs with a run in it; may be repeated",
+    )
+    parser.add_argument(
+        "--zone", type=_share, default=0.02, metavar="SHARE", help="a change of speed that is none (2%%)"
+    )
+    parser.add_argument("--levels", type=_positive, default=1.0, metavar="N", help="a rise of t* that is worse (1)")
+    parser.add_argument("--across-machines", action="store_true", help="judge speedups of other machines, too")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 2 for a new pair or an inconclusive speed, too"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found")
+    add_summaries(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every run")
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors")
 
 
@@ -223,7 +359,7 @@ def _add_sample(parser: argparse.ArgumentParser) -> None:
     )
     checked.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="samples, or folders with samples")
     for action in (made, checked):
-        _add_limits(action)
+        add_limits(action)
     listed = actions.add_parser("list", help="name the samples below a folder, without running them")
     listed.add_argument("folder", type=Path, metavar="DIR", help="folder with samples")
     listed.add_argument("--max-size", type=_size, metavar="SIZE", help="only those whose tensors take no more")
@@ -276,8 +412,17 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=_duration, metavar="TIME", help="time for so long at most, as 60s or 5m (30s)")
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")
-    _add_limits(parser)
+    add_limits(parser)
+    add_summaries(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
+
+
+def add_summaries(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of what a CI reads."""
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML, as it comes")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write a summary for GitHub, as it comes; -: print it instead"
+    )
 
 
 def _add_keeping(parser: argparse.ArgumentParser) -> None:
@@ -286,7 +431,14 @@ def _add_keeping(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="print every detail")
 
 
-def _add_limits(parser: argparse.ArgumentParser) -> None:
+def add_pages(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of what is drawn."""
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page for a browser")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write its plots, as SVG and PNG")
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the limits of a side."""
     parser.add_argument("--timeout", type=_positive, metavar="SECONDS", help="limit of each stage of a side")
     parser.add_argument("--memory", type=_size, metavar="SIZE", help="limit of what a side's process may take")
 
@@ -295,6 +447,19 @@ def _count(text: str) -> int:
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"wanted a whole number of at least 1, got {text!r}")
+
+
+def _natural(text: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"wanted a whole number of at least 0, got {text!r}")
+
+
+def _penalty(text: str) -> float:
+    value = _positive(text)
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"wanted a number above 0 and at most 1, got {text!r}")
+    return value
 
 
 def _positive(text: str) -> float:
@@ -314,6 +479,13 @@ def _number(text: str, *, above_zero: bool) -> float:
         return value
     wanted = "a number above 0" if above_zero else "a number of at least 0"
     raise argparse.ArgumentTypeError(f"wanted {wanted}, got {text!r}")
+
+
+def _share(text: str) -> float:
+    value = _not_negative(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    if value < 1:
+        return value
+    raise argparse.ArgumentTypeError(f"wanted a share below 1 such as 5% or 0.05, got {text!r}")
 
 
 def _duration(text: str) -> float:

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
+from dataclasses import replace
 
-from libbench.cli.kept import Kept
-from libbench.cli.output import put, style_of
+from libbench.cli.graphs import wants_samples
+from libbench.cli.kept import Kept, json_files, summary_files
+from libbench.cli.locate import located, question_of
+from libbench.cli.output import style_of
+from libbench.cli.pages import check_pages, listed, write_pages
 from libbench.cli.pairs import groups_of
 from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
+from libbench.cli.sweep import main as sweep
+from libbench.errors import LibbenchError
 from libbench.report.json import to_json
+from libbench.report.located import render_located
+from libbench.report.summaries import of_comparisons
 from libbench.report.text import render, render_many
 from libbench.result import Comparison
 from libbench.sweep import diff_groups
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Compare, print, and give the largest exit code of all targets."""
+    """Compare, print, and give the largest exit code of all targets, or of all graph samples."""
+    if wants_samples(arguments):
+        return _on_samples(arguments)
+    for flag, given in (("to", arguments.to), ("retry", arguments.retry), ("jobs", arguments.jobs > 1)):
+        if given:
+            raise LibbenchError(f"--{flag} is for rows of graph samples; libbench sweep has it for other rows")
+    check_pages(arguments)
     groups = groups_of(arguments)
-    kept = Kept(arguments, "comparison", sum(len(targets) for _, targets in groups) > 1, to_json)
+    pairs = [(reference, target) for reference, targets in groups for target in targets]
+    many = sum(len(targets) for _, targets in groups) > 1
+    kept: Kept[Comparison] = Kept(
+        {**json_files(arguments, "comparison", many, to_json), **summary_files(arguments, of_comparisons)}
+    )
 
     def keep(comparison: Comparison) -> None:
         kept.keep(sum(each.complete for each in kept.all), comparison)
@@ -28,18 +46,35 @@ def main(arguments: argparse.Namespace) -> int:
         with Progress() as progress:
             comparisons = diff_groups(groups, plan_of(arguments), watch=progress.watch, keep=keep)
             with closing(comparisons):
-                for comparison in comparisons:
-                    progress.print(_report(comparison, arguments))
+                for number, comparison in enumerate(comparisons):
+                    if not kept.prints:
+                        progress.print(_report(comparison, arguments))
+                    if arguments.locate and comparison.outputs and comparison.outputs.verdict == "different":
+                        found = located(*pairs[number], question_of(arguments), progress)
+                        kept.keep(number, replace(comparison, located=found))
+                        if not kept.prints:
+                            progress.print(f"\n{render_located(found, verbose=arguments.verbose, **style_of())}")
     except BaseException:
         # Whatever stops it, what has been won is shown.
         for last in kept.all[-1:]:
             if not last.complete and last.reference.preparation is not None:
-                put(_report(last, arguments))
+                kept.put(_report(last, arguments))
+                write_pages(arguments, listed(kept.all))
         raise
+    finally:
+        kept.close()
     if len(kept.all) > 1:
-        put(render_many(kept.all, **style_of()))
+        kept.put(render_many(kept.all, **style_of()))
+    write_pages(arguments, listed(kept.all))
     kept.tell_broken()
     return max(comparison.exit_code for comparison in kept.all)
+
+
+def _on_samples(arguments: argparse.Namespace) -> int:
+    for flag in ("json", "save", "verbose"):
+        if getattr(arguments, flag):
+            raise LibbenchError(f"--{flag} is for one comparison; of graph samples, --to FILE keeps the rows")
+    return sweep(arguments)
 
 
 def _report(comparison: Comparison, arguments: argparse.Namespace) -> str:

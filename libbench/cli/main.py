@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import NoReturn
 
@@ -20,18 +20,27 @@ from libbench.cli.output import tell
 
 EXIT_TROUBLE = 2
 EXIT_INTERRUPTED = 130
-_WITHOUT_CHILDREN = ("config", "compare", "evaluate")
+_WITHOUT_CHILDREN = ("config", "compare", "evaluate", "score", "report", "history")
 """Commands that run no model."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code: 0 same, 1 different, 2 could not be judged, 130 interrupted."""
     arguments = parsed(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: _command(arguments), traceback_wanted=arguments.traceback)
+
+
+def guarded(run: Callable[[], int], *, traceback_wanted: bool) -> int:
+    """Run something and give its exit code; what it raises is told in a line and becomes 2, an interruption 130.
+
+    Args:
+        traceback_wanted: print the traceback of what it raises, too.
+    """
     ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     # One that is ignored was asked to be, as by nohup.
     before = {n: signal.signal(n, _interrupt) for n in ends if signal.getsignal(n) != signal.SIG_IGN}
     try:
-        return _command(arguments)
+        return run()
     except KeyboardInterrupt:
         tell("interrupted")
         return EXIT_INTERRUPTED
@@ -40,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_TROUBLE
     except BaseException as error:
-        if arguments.traceback:
+        if traceback_wanted:
             traceback.print_exc()
         else:
             tell(f"libbench: {one_line(error)}")

@@ -29,9 +29,10 @@ def groups_of(arguments: argparse.Namespace) -> list[Group]:
     return _groups(arguments, _loader(arguments))
 
 
-def _loader(arguments: argparse.Namespace) -> Load:
+def _loader(arguments: argparse.Namespace, sample: str | None = None) -> Load:
     """Give what loads a side, the same one only once."""
-    return functools.cache(functools.partial(_load, limits=frozenset(jobs_flags(arguments)), seed=arguments.seed))
+    limits = frozenset(jobs_flags(arguments))
+    return functools.cache(functools.partial(_load, limits=limits, seed=arguments.seed, sample=sample))
 
 
 def _groups(arguments: argparse.Namespace, load: Load) -> list[Group]:
@@ -49,11 +50,11 @@ def _groups(arguments: argparse.Namespace, load: Load) -> list[Group]:
     return [_told_apart(load(arguments.ref, line), [load(*each) for each in own]) for line, own in sides.items()]
 
 
-def _load(path: str, line: tuple[str, ...], limits: frozenset[str], seed: int | None) -> AnySide:
+def _load(path: str, line: tuple[str, ...], limits: frozenset[str], seed: int | None, sample: str | None) -> AnySide:
     """Load a side; limits are for those that run, and a side that was saved runs no more."""
     if Path(path).is_dir():
         line = tuple(each for each in line if each not in limits)
-    return load_side(path, line, seed)
+    return load_side(path, line, seed, sample)
 
 
 def _told_apart(reference: AnySide, targets: Sequence[AnySide]) -> Group:
@@ -76,8 +77,19 @@ def rows_of(arguments: argparse.Namespace) -> list[Row]:
         if arguments.ref is not None or arguments.tgt is not None:
             raise LibbenchError("--list names the sides itself; leave --ref and --tgt out")
         groups = _listed(arguments)
-    pairs = [(reference, target) for reference, targets in groups for target in targets]
+    pairs = _pairs(groups)
     return [Row(*pair, name) for pair, name in zip(pairs, _names(pairs), strict=True)]
+
+
+def pairs_on(arguments: argparse.Namespace, sample: Path) -> list[tuple[AnySide, AnySide, str]]:
+    """Load the pairs of the flags with a graph sample as their model, each with a name where there are several."""
+    pairs = _pairs(_groups(arguments, _loader(arguments, str(sample.resolve()))))
+    names = _names(pairs) if len(pairs) > 1 else [""]
+    return [(*pair, name) for pair, name in zip(pairs, names, strict=True)]
+
+
+def _pairs(groups: Sequence[Group]) -> list[tuple[AnySide, AnySide]]:
+    return [(reference, target) for reference, targets in groups for target in targets]
 
 
 def _listed(arguments: argparse.Namespace) -> list[Group]:

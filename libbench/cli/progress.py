@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
@@ -54,9 +56,15 @@ class Progress:
 
     def print(self, text: str) -> None:
         """Print to standard output, above the bar where there is one."""
+        with self.aside():
+            put(text)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the bar away meanwhile."""
         if self._bar is not None:
             self._bar.stop()
-        put(text)
+        yield
         if self._bar is not None:
             self._bar.start()
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from libbench.compare.chunks import Place
+from libbench.compare.spread import Spread
 from libbench.findings import Extreme
 
 Array = np.ndarray[Any, Any]
@@ -29,13 +30,16 @@ class ExactStatistics:
         self.first_mismatch: tuple[int, ...] | None = None
         self.max_abs: Extreme | None = None
         self.max_rel: Extreme | None = None
+        self.spread = Spread()
         self._numbers = numbers
-        self._error = 0.0
+        self._error = self._apart = 0.0
 
     def add(self, reference: torch.Tensor, target: torch.Tensor, start: int, place: Place) -> None:
         """Take one flat, contiguous piece of both sides, which begins at a flat index of its batch."""
         r, t = (side.view(np.uint8) if side.dtype == bool else side for side in (reference.numpy(), target.numpy()))
         self.elements += len(r)
+        if self.spread.open:
+            self.spread.take(r)
         if self._numbers and self.max_abs is None and len(r):
             self._extremes(r[:1], t[:1], None, start, place)
         wrong = r != t
@@ -47,20 +51,33 @@ class ExactStatistics:
             self.first_mismatch = place.at(start + int(wrong.argmax()))
         if self._numbers and count <= _FEW * len(r):
             positions = np.flatnonzero(wrong)
-            self._error += self._extremes(r[positions], t[positions], positions, start, place)
+            self._sum(self._extremes(r[positions], t[positions], positions, start, place))
         elif self._numbers:
-            self._error += self._extremes(r, t, None, start, place)
+            self._sum(self._extremes(r, t, None, start, place))
 
     @property
     def rmse(self) -> float | None:
         return math.sqrt(self._error / self.elements) if self._numbers and self.elements else None
 
-    def _extremes(self, r: Array, t: Array, positions: Array | None, start: int, place: Place) -> float:
-        """Take pairs, those at some positions after the start or all that follow it; give the sum of their squares."""
+    @property
+    def mean_abs(self) -> float | None:
+        return self._apart / self.elements if self._numbers and self.elements else None
+
+    def _sum(self, found: tuple[float, float]) -> None:
+        self._error += found[0]
+        self._apart += found[1]
+
+    def _extremes(self, r: Array, t: Array, positions: Array | None, start: int, place: Place) -> tuple[float, float]:
+        """Take pairs, those at some positions after the start or all that follow it.
+
+        Returns:
+            The sum of the squares of their differences, and that of these themselves.
+        """
         difference = distance(r, t)
         rough = difference.astype(np.float64)
         values = torch.from_numpy(rough)
-        squares = float(torch.dot(values, values))  # NumPy's may start threads, which take longer than the sum
+        # NumPy's may start threads, which take longer than the sum.
+        sums = float(torch.dot(values, values)), float(rough.sum())
 
         def extreme(value: float, worst: int) -> Extreme:
             at = place.at(start + (worst if positions is None else int(positions[worst])))
@@ -76,7 +93,7 @@ class ExactStatistics:
         if self.max_rel is None or steepest > self.max_rel.value:
             alike = math.isnan(steepest)
             self.max_rel = extreme(0.0 if alike else steepest, 0 if alike else int((relative == steepest).argmax()))
-        return squares
+        return sums
 
 
 def distance(reference: Array, target: Array) -> Array:

@@ -21,6 +21,7 @@ from libbench.compare.pending import Pending
 from libbench.compare.piece import SLICE, Piece
 from libbench.compare.ranking import Ranking
 from libbench.compare.rule import Rule
+from libbench.compare.spread import Spread
 from libbench.compare.sums import Sums
 from libbench.compare.ulps import Ulps, bits_of
 
@@ -45,6 +46,7 @@ class FloatStatistics:
         full = rule.detail == "full"
         self.odd = Odd(rule.parts, rule.nan_agrees)
         self.bounds = Bounds(rule)
+        self.spread = Spread.within(rule.rtol, rule.atol, rule.parts)
         self.sums = Sums() if full else None
         self.ulps = Ulps(rule.ulp, buffers) if full and rule.ulp is not None else None
         self.ranking = Ranking() if full and rule.parts == 1 else None
@@ -64,6 +66,8 @@ class FloatStatistics:
         """
         self._place = place
         self.elements += reference.numel() // self.rule.parts
+        if self.spread.open:
+            self.spread.take(reference.to(torch.float64).numpy())
         if reference.numel() > _SMALL and max(self.rule.rtol, self.rule.atol) < _HUGE:
             self.bounds.begin(reference, target, start, place)
             narrow = _common(reference.dtype, target.dtype)

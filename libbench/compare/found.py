@@ -7,6 +7,7 @@ from typing import Any
 from libbench.compare.arrays import Statistics
 from libbench.compare.floats import FloatStatistics
 from libbench.compare.scalars import WholeStatistics
+from libbench.findings import Vacuous
 
 Found = Statistics | WholeStatistics | None
 
@@ -22,6 +23,7 @@ def report_fields(found: Found) -> dict[str, Any]:
         "first_mismatch": found.first_mismatch if found else None,
         "max_abs": found.max_abs if found else None,
         "max_rel": found.max_rel if found else None,
+        "mean_abs": found.mean_abs if found else None,
         "rmse": found.rmse if found else None,
         "level": None,
         "grid": None,
@@ -38,12 +40,14 @@ def _of_floats(found: FloatStatistics) -> dict[str, Any]:
         "first_mismatch": found.first_mismatch,
         "max_abs": bounds.extremes.max_abs if bounds.extremes else None,
         "max_rel": bounds.extremes.max_rel if bounds.extremes else None,
+        "mean_abs": sums.mean_abs if sums else None,
         "rmse": sums.rmse if sums else None,
         "cosine": sums.cosine if sums else None,
         "snr_db": sums.snr_db if sums else None,
         "ulp_max": ulps.largest if ulps else None,
         "ulp_p50": median,
         "ulp_p99": late,
+        "ulp_counts": ulps.counts() if ulps else (),
         "not_finite": found.odd.disagreeing,
         "nans": (found.odd.nans[0], found.odd.nans[1]),
         "infs": (found.odd.infs[0], found.odd.infs[1]),
@@ -93,3 +97,21 @@ def value_notes(found: Found, *, one_dtype: bool) -> list[str]:
     else:
         equal = found.max_abs is None or found.max_abs.value == 0
     return ["the values are equal" if equal else "the values are within tolerance"]
+
+
+def vacuous_by_values(found: Found, *, several: bool) -> Vacuous:
+    """Say why the agreement of the values proves nothing; empty where it does.
+
+    Args:
+        found: the statistics of values that agree.
+        several: whether a batch has more than one value, so that they could have differed.
+    """
+    if found is None or not found.elements:
+        return "empty"
+    if isinstance(found, WholeStatistics):
+        return ""
+    if isinstance(found, FloatStatistics) and found.odd.nans[0] == found.elements:
+        return "nan"
+    if several and found.spread.constant:
+        return "constant"
+    return "small" if found.spread.small else ""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
 from libbench.compare.arrays import Statistics, add_pair, statistics_for
 from libbench.compare.buffers import Buffers
-from libbench.compare.found import report_fields, value_notes, value_reasons
+from libbench.compare.found import report_fields, vacuous_by_values, value_notes, value_reasons
 from libbench.compare.levels import family
 from libbench.compare.rule import Detail
 from libbench.compare.scalars import WholeStatistics, as_tensor, whole
 from libbench.compare.structure import Node, say
-from libbench.findings import LeafReport, Verdict
+from libbench.findings import LeafReport, Vacuous, Verdict
 from libbench.settings import Tolerance
 
 _ARRAYS = ("tensor", "ndarray")
 _PLAIN = ("string", "bytes", "constant", "none", "cycle")
+_SAYS_NOTHING: Mapping[str, Vacuous] = {"constant": "constant", "none": "empty", "cycle": "empty"}
 
 
 class LeafComparison:
@@ -102,8 +104,14 @@ class LeafComparison:
             kind=node["kind"],
             dtypes=dtypes,
             shapes=(_shape(self._nodes[0]), _shape(self._nodes[1])),
+            vacuous=self._vacuous(node["kind"]) if verdict == "same" else "",
             **fields,
         )
+
+    def _vacuous(self, kind: str) -> Vacuous:
+        if kind in _PLAIN:
+            return _SAYS_NOTHING.get(kind, "")
+        return vacuous_by_values(self._statistics, several=math.prod(_shape(self._nodes[0]) or ()) > 1)
 
     def _differ(self, reason: str) -> None:
         self._reasons[reason] = None

@@ -27,7 +27,7 @@ class WholeStatistics:
         self.first_mismatch: tuple[int, ...] | None = None
         self.max_abs: Extreme | None = None
         self.max_rel: Extreme | None = None
-        self._error = 0.0
+        self._error = self._apart = 0.0
 
     def add(self, reference: int, target: int) -> None:
         """Take one pair."""
@@ -45,10 +45,15 @@ class WholeStatistics:
             self.max_rel = Extreme(value=relative, at=(), **sides)
         rough = _ratio(difference, 1)
         self._error += rough * rough
+        self._apart += rough
 
     @property
     def rmse(self) -> float | None:
         return math.sqrt(self._error / self.elements) if self.elements else None
+
+    @property
+    def mean_abs(self) -> float | None:
+        return self._apart / self.elements if self.elements else None
 
 
 def whole(node: Mapping[str, Any]) -> int:

@@ -21,6 +21,7 @@ class Sums:
         self._error = 0.0  # difference squared
         self._other = 0.0  # target squared
         self._cross = 0.0  # reference times target
+        self._apart = 0.0  # absolute difference
 
     def add_exactly(self, reference: Array, target: Array, difference: Array, count: int) -> None:
         """Take float64 arrays that are zero at all places which do not count."""
@@ -29,6 +30,7 @@ class Sums:
         self._error += float(np.dot(difference, difference))
         self._other += float(np.dot(target, target))
         self._cross += float(np.dot(reference, target))
+        self._apart += float(np.abs(difference).sum())
 
     def add(self, reference: torch.Tensor, target: torch.Tensor, difference: torch.Tensor | None, count: int) -> None:
         """Take one piece in the dtype of the cheap steps, zero at all places that do not count.
@@ -50,11 +52,18 @@ class Sums:
         self._error += error
         self._other += other
         self._cross += cross
+        if difference is not None:
+            self._apart += _total(difference)
 
     @property
     def rmse(self) -> float | None:
         """The root of the mean squared difference; None without finite places."""
         return math.sqrt(self._error / self._count) if self._count else None
+
+    @property
+    def mean_abs(self) -> float | None:
+        """The mean absolute difference; None without finite places."""
+        return self._apart / self._count if self._count else None
 
     @property
     def cosine(self) -> float | None:
@@ -73,6 +82,12 @@ class Sums:
             return math.inf
         # The logarithms apart: the quotient of a tiny and a huge power is no float.
         return 10 * (math.log10(self._power) - math.log10(self._error)) if self._power > 0 else -math.inf
+
+
+def _total(difference: torch.Tensor) -> float:
+    """Give the sum of absolute values."""
+    total = float(torch.linalg.vector_norm(difference, 1))
+    return total if total < math.inf else float(torch.linalg.vector_norm(difference.double(), 1))
 
 
 def _products(

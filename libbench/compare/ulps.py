@@ -80,6 +80,13 @@ class Ulps:
         ordered = np.sort(np.concatenate(self._samples))
         return tuple(float(ordered[int(share * (len(ordered) - 1))]) for share in shares)
 
+    def counts(self) -> tuple[int, ...]:
+        """Give how many of the sampled pairs are 0 apart, 1, 2 to 3, 4 to 7 and so on, up to the last of any."""
+        if not self._samples:
+            return ()
+        classes = _classes(np.concatenate(self._samples))
+        return tuple(np.bincount(classes).tolist())
+
     def candidates(self, piece: Piece) -> Array | None:
         """Give the positions of all pairs of the dtype that may lie further apart than the largest distance so far.
 
@@ -172,6 +179,12 @@ def distance(reference: Array, target: Array) -> Array:
     apart -= np.minimum(left, right)
     found: Array = apart.view(_UNSIGNED[apart.itemsize])
     return found
+
+
+def _classes(distances: Array) -> Array:
+    """Give how many binary digits each distance has, 0 for none."""
+    bounds = np.array([1 << digits for digits in range(64)], dtype=np.uint64)
+    return np.searchsorted(bounds, distances, side="right")
 
 
 def _ordered(bits: Array) -> Array:

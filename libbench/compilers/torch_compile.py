@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
-from libbench.errors import UnavailableError
+from libbench.inductor import is_cold, new_code, require_cxx
 from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
 from libbench.result import CompileFacts
-
-_MACHINE_CODE = (".so", ".cubin", ".hsaco")
+from libbench.tree import tensors
 
 
 class TorchCompile:
     """Compiles the workload's method by `torch.compile`; the arguments are torch's own.
 
+    Of a method such as `generate`, which calls the model itself, the model's forward is compiled in place, and the
+    method runs as it is around that; a method that never calls the model is compiled itself. Which of the two it is
+    shows in the first call, which the latter makes twice.
+
     Compilation happens in the first call. For inductor the facts of a cold cache hold only when
-    `TORCHINDUCTOR_CACHE_DIR` names this side's own folder, as a session sets it.
+    `TORCHINDUCTOR_CACHE_DIR` names this side's own folder, as a session sets it. That compiled code ran is counted,
+    which takes some 0.1 us for each graph and call.
 
     Args:
         backend: name of a backend, or a callable.
@@ -52,76 +55,118 @@ class TorchCompile:
 
         Raises:
             UnavailableError: inductor is asked for on a CPU without a C++ compiler.
+            LibbenchError: the model has no such method.
         """
         inductor = self.backend == "inductor"
-        if inductor and not torch.cuda.is_available():
-            _require_cxx()
-        call = torch.compile(
-            method_of(model, method),
-            backend=self.backend,
-            mode=self.mode,
-            options=dict(self.options) if self.options is not None else None,
-            dynamic=self.dynamic,
-            fullgraph=self.fullgraph,
-        )
+        if inductor:
+            require_cxx()
+        counting = _Counting(self._backend())
+        arguments: dict[str, Any] = {"backend": counting, "dynamic": self.dynamic, "fullgraph": self.fullgraph}
+        call = method_of(model, method)
+        if method != "forward" and isinstance(model, torch.nn.Module):
+            call = _Entry(model, call, counting, arguments)
+        else:
+            call = torch.compile(call, **arguments)
         name = self.backend if isinstance(self.backend, str) else getattr(self.backend, "__name__", "callable")
         return Compiled(
             call,
             version=f"torch.compile {name}, torch {torch.__version__}",
-            facts=_facts(),
-            cold=_cold() if inductor else None,
+            facts=counting.facts,
+            cold=is_cold() if inductor else None,
             # Otherwise a later side with the same code is served from here, and seems not to have been compiled.
             release=torch.compiler.reset,
         )
 
+    def _backend(self) -> Callable[..., Any]:
+        options = dict(self.options) if self.options is not None else None
+        if self.backend == "inductor":
+            wrapped: Callable[..., Any] = torch._TorchCompileInductorWrapper(  # type: ignore[no-untyped-call]
+                self.mode, options, self.dynamic
+            )
+            return wrapped
+        from torch._dynamo import lookup_backend
 
-def _facts() -> Callable[[], CompileFacts]:
-    """Count from here what dynamo counts for the whole process."""
-    from torch._dynamo import convert_frame
+        found = lookup_backend(self.backend)
+        given = {"mode": self.mode if self.mode != "default" else None, "options": options}
+        chosen = {name: value for name, value in given.items() if value}
+        return partial(found, **chosen) if chosen else found
+
+
+class _Counting:
+    """A backend that counts what it compiles, and how often that runs.
+
+    Args:
+        backend: takes a graph and example inputs, and gives what runs in its place.
+    """
+
+    def __init__(self, backend: Callable[..., Any]) -> None:
+        self.calls = 0
+        self._backend = backend
+        self._graphs: list[Any] = []
+        self._breaks_before = _breaks()
+        self._new_code = new_code()
+        self._size: tuple[int, int | None] = (0, None)
+
+    def __getattr__(self, name: str) -> Any:
+        # What else torch asks of its own backends, such as `reset`.
+        return getattr(self._backend, name)
+
+    def __call__(self, graph: torch.fx.GraphModule, inputs: Sequence[Any], **options: Any) -> Callable[..., Any]:
+        compiled = self._backend(graph, inputs, **options)
+        self._graphs.append(torch._guards.CompileContext.current_compile_id())
+
+        def run(*args: Any) -> Any:
+            self.calls += 1
+            return compiled(*args)
+
+        return run
+
+    def facts(self) -> CompileFacts:
+        """Say what was compiled so far; breaks are those of the whole process since this was made."""
+        graphs = len(self._graphs)
+        # The folder is looked into only when something was compiled: this is asked between timed calls, too.
+        if self._size[0] != graphs:
+            self._size = graphs, self._new_code()
+        frames = {getattr(each, "frame_id", None) for each in self._graphs}
+        return CompileFacts(
+            graphs=graphs,
+            breaks=_breaks() - self._breaks_before,
+            recompiles=len(set(self._graphs)) - len(frames),
+            artefact_bytes=self._size[1],
+            calls=self.calls,
+        )
+
+
+def _breaks() -> int:
     from torch._dynamo.utils import counters
 
-    def count() -> tuple[int, int, int]:
-        compiled = getattr(convert_frame, "FRAME_COMPILE_COUNTER", {})  # by frame, since torch 2.0
-        again = sum(times - 1 for times in compiled.values())
-        return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values()), again
-
-    before, folder = count(), _cache()
-    known = _library_bytes(folder)
-    last = CompileFacts(0, 0, 0)
-
-    def facts() -> CompileFacts:
-        nonlocal last
-        graphs, breaks, recompiles = (now - then for now, then in zip(count(), before, strict=True))
-        # The folder is looked into only when something was compiled: this is asked between timed calls, too.
-        size = last.artefact_bytes if graphs == last.graphs else (_library_bytes(folder) - known) or None
-        last = CompileFacts(graphs=graphs, breaks=breaks, recompiles=recompiles, artefact_bytes=size)
-        return last
-
-    return facts
+    return sum(counters["graph_break"].values())
 
 
-def _cache() -> Path | None:
-    folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    return None if folder is None else Path(folder)
+class _Entry:
+    """A method other than forward, with the model's forward compiled in place, or compiled itself."""
 
+    def __init__(
+        self, model: torch.nn.Module, method: Callable[..., Any], counting: _Counting, arguments: Mapping[str, Any]
+    ) -> None:
+        self._model, self._method, self._counting, self._arguments = model, method, counting, arguments
+        self._chosen: Callable[..., Any] | None = None
 
-def _library_bytes(folder: Path | None) -> int:
-    """Give the size of the machine code in a cache folder; 0 where there is none."""
-    if folder is None or not folder.is_dir():
-        return 0
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.suffix in _MACHINE_CODE)
-
-
-def _cold() -> bool | None:
-    folder = _cache()
-    return None if folder is None else not folder.is_dir() or not any(folder.iterdir())
-
-
-def _require_cxx() -> None:
-    from torch._inductor.cpp_builder import get_cpp_compiler
-    from torch._inductor.exc import InvalidCxxCompiler
-
-    try:
-        get_cpp_compiler()
-    except InvalidCxxCompiler as error:
-        raise UnavailableError("inductor needs a C++ compiler such as g++, and none is on the PATH") from error
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._chosen is not None:
+            return self._chosen(*args, **kwargs)
+        # The call may change its inputs, and draw random numbers, and perhaps has to be made again.
+        kept = [(tensor, tensor.clone()) for _, tensor in tensors((args, kwargs))]
+        random_state = torch.get_rng_state()
+        self._model.compile(**self._arguments)
+        outputs = self._method(*args, **kwargs)
+        if self._counting.calls:
+            self._chosen = self._method
+            return outputs
+        self._model._compiled_call_impl = None
+        torch.set_rng_state(random_state)
+        with torch.no_grad():
+            for tensor, values in kept:
+                tensor.copy_(values)
+        self._chosen = torch.compile(self._method, **self._arguments)
+        return self._chosen(*args, **kwargs)

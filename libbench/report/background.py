@@ -14,7 +14,7 @@ from libbench.report.words import apart, cut, differ, figure, listed, nbytes, on
 from libbench.result import Comparison, Failure, Preparation, Result
 
 _ROWS = (Column("", least=16), Column("reference", least=20), Column("target", least=20))
-_PASSING = ("load",)
+PASSING = ("load",)
 """What differs from one minute to the next and is no difference of the environment."""
 
 
@@ -30,11 +30,16 @@ def write_failure(page: Page, name: str, failure: Failure, verbose: bool) -> Non
 
 
 def write_end(page: Page, results: Sequence[Result], spent: float | None, verbose: bool) -> None:
-    """Write how long it took, and where there is more."""
+    """Write how long it took, and where there is more.
+
+    Args:
+        spent: seconds of a comparison; None for one side.
+    """
     told = [] if spent is None else [f"took {seconds(spent)}"]
     failed = any(result.failure and result.failure.traceback for result in results)
+    files = "--json FILE" if spent is None else "--json FILE, --html FILE"
     more = "" if verbose else "--verbose, "
-    told.append(f"{'traceback and ' if failed and not verbose else ''}details: {more}--json FILE")
+    told.append(f"{'traceback and ' if failed and not verbose else ''}details: {more}{files}")
     page.item(" · ".join(told), "dim", indent=0)
 
 
@@ -48,9 +53,9 @@ def write_comparability(page: Page, comparison: Comparison) -> None:
 
 def write_environment(page: Page, comparison: Comparison, verbose: bool) -> None:
     """Write what else differs between the sides' environments; all of both under --verbose."""
-    sides = [dict(_flat(side.environment)) for side in (comparison.reference, comparison.target)]
+    sides = [dict(flat(side.environment)) for side in (comparison.reference, comparison.target)]
     names = list(dict.fromkeys([*sides[0], *sides[1]]))
-    others = [name for name in names if sides[0].get(name) != sides[1].get(name) and name not in _PASSING]
+    others = [name for name in names if sides[0].get(name) != sides[1].get(name) and name not in PASSING]
     if not all(sides):
         others = []
     if not verbose:
@@ -74,10 +79,11 @@ def write_environment(page: Page, comparison: Comparison, verbose: bool) -> None
     page.table(_ROWS, rows)
 
 
-def _flat(environment: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+def flat(environment: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Give every value of an environment as text, by its name; one of several by both names, as `packages numpy`."""
     for key, value in environment.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{above}{key} ")
+            yield from flat(value, f"{above}{key} ")
         elif key.endswith("bytes") and isinstance(value, int):
             yield f"{above}{key.removesuffix('bytes').strip()}", nbytes(value)
         else:

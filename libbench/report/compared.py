@@ -1,23 +1,17 @@
-"""What differs: the configs, the outputs, the metrics."""
+"""What differs: the outputs, the metrics."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
-from rich.cells import cell_len
-
-from libbench import job
-from libbench.config import Change
-from libbench.config.places import short
 from libbench.findings import Extreme, LeafReport, MetricReport, OutputsReport
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import Tone, apart, cut, differ, figure, listed, one_line, plural, shorten
+from libbench.report.words import Tone, apart, cut, differ, figure, one_line, plural, shorten
 from libbench.result import Comparison, Verdict
+from libbench.vacuous import why
 
 MOST_LEAVES = 10
-MOST_CHANGES = 20
 MOST_METRICS = 20
 
 _LEAVES = (
@@ -31,17 +25,6 @@ _LEAVES = (
     Column("mismatch", right=True),
     Column("t*", right=True),
 )
-_KINDS = {
-    "changed": "",
-    "target": "",
-    "type": "(type)",
-    "added": "(added)",
-    "removed": "(removed)",
-    "moved": "(moved)",
-    "sharing": "(shared otherwise)",
-    "default": "(spelled-out default, does not count)",
-    "form": "(written otherwise, does not count)",
-}
 _METRICS = (
     Column("metric", least=20),
     Column("reference", right=True),
@@ -50,59 +33,6 @@ _METRICS = (
     Column("allowed", right=True),
     Column(least=20, end=True),
 )
-
-
-def write_config(page: Page, comparison: Comparison, verbose: bool) -> None:
-    """Write one entry for each counted change; under --verbose also what does not count."""
-    files = comparison.reference.job.file, comparison.target.job.file
-    write_changes(page, comparison.changes, files, verbose)
-
-
-def write_changes(page: Page, changes: Sequence[Change], files: tuple[str | None, str | None], verbose: bool) -> None:
-    """Write how many parts differ, and the changes."""
-    counted = [change for change in changes if change.counted]
-    parts = {change.part for change in counted}
-    own = sorted(one_line(part) for part in parts if part not in job.PARTS)
-    here = len(parts) - len(own)
-    text = f"{here} of {len(job.PARTS)} parts {differ(here)}" if counted else "no difference"
-    page.entry("config", text + (f", and {listed(own)} of the config's own names" if own else ""))
-    shown = list(changes) if verbose else counted[:MOST_CHANGES]
-    wide = max((cell_len(_change_head(change)) for change in shown), default=0)
-    for change in shown:
-        ours, theirs = _place(change.reference_origin, files[0]), _place(change.target_origin, files[1])
-        _write_change(page, change, (ours, theirs), min(wide, 32))
-    if len(counted) > len(shown):
-        page.item(f"and {plural(len(counted) - len(shown), 'more difference')} (--verbose)", "dim")
-
-
-def _change_head(change: Change) -> str:
-    return one_line(f"{change.path} {_KINDS[change.kind]}")
-
-
-def _write_change(page: Page, change: Change, places: tuple[str, str], wide: int) -> None:
-    """Write a change in one line where it fits, else the two values below each other."""
-    head = _change_head(change)
-    before, after = one_line(change.reference) or "-", one_line(change.target) or "-"
-    where = ", ".join(dict.fromkeys(place for place in places if place))
-    line = f"{head}{' ' * (wide - cell_len(head))}  {before}  ->  {after}"
-    spare = page.width - 2 - cell_len(line)
-    if spare < 0:
-        page.item(head)
-        for name, value, place in zip(("reference", "target"), (before, after), places, strict=True):
-            page.item(f"{name:<10} {shorten(value, 3 * page.width)}" + (f"  ({place})" if place else ""), indent=4)
-    elif cell_len(where) + 2 <= spare:
-        page.item(line + (" " * (spare - cell_len(where)) + where if where else ""))
-    else:
-        page.item(line)
-        page.item(shorten(where, page.width - wide - 6), "dim", indent=wide + 4)
-
-
-def _place(origin: str | None, config: str | None) -> str:
-    """Give where a value was written; the side's own config, whose path the reader has seen, by its name alone."""
-    file, _, line = (origin or "").rpartition(":")
-    if file == short(job.__file__):
-        return "default"
-    return f"{Path(file).name}:{line}" if config is not None and file == short(config) else one_line(origin or "")
 
 
 def write_outputs(page: Page, comparison: Comparison, verbose: bool) -> None:
@@ -122,12 +52,12 @@ def write_leaves(page: Page, outputs: OutputsReport, verbose: bool) -> None:
         page.table(_LEAVES, [_leaf_row(leaf) for leaf in leaves])
     rest = outputs.leaves[len(leaves) :]
     if rest:
-        page.item(f"and {plural(len(rest), 'more leaf', 'more leaves')}: {_verdicts(rest)} (--verbose)", "dim")
+        page.more(f"and {plural(len(rest), 'more leaf', 'more leaves')}: {_verdicts(rest)}")
     reasons = outputs.reasons if verbose else outputs.reasons[:MOST_LEAVES]
     for reason in reasons:
         page.item(reason, "bad")
     if len(outputs.reasons) > len(reasons):
-        page.item(f"and {len(outputs.reasons) - len(reasons):,} more differences of structure (--verbose)", "dim")
+        page.more(f"and {len(outputs.reasons) - len(reasons):,} more differences of structure")
     _write_reasons(page, outputs, leaves, verbose)
     for note in outputs.notes:
         page.item(f"note: {note}", "dim")
@@ -166,6 +96,8 @@ def _write_reasons(page: Page, outputs: OutputsReport, leaves: Sequence[LeafRepo
                 found.setdefault((reason, tone), []).append(leaf.path)
         for note in leaf.notes:
             found.setdefault((f"note: {note}", "dim"), []).append(leaf.path)
+        if leaf.vacuous:
+            found.setdefault((f"proves nothing: {why(leaf)}", "warn"), []).append(leaf.path)
     for (reason, tone), paths in found.items():
         others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
         text = one_line(reason) if verbose else cut(reason, 3 * page.width)
@@ -176,7 +108,7 @@ def _leaf_row(leaf: LeafReport) -> list[Cell]:
     dtypes = _pair(leaf.dtypes[0] or "-", leaf.dtypes[1] or "-")
     shapes = _pair(shape_text(leaf.shapes[0]), shape_text(leaf.shapes[1]))
     return [
-        leaf.path, dtypes if any(leaf.dtypes) else leaf.kind, shapes, verdict_cell(leaf.verdict),
+        leaf.path, dtypes if any(leaf.dtypes) else leaf.kind, shapes, _leaf_verdict(leaf),
         extreme_text(leaf.max_abs), _position(leaf), extreme_text(leaf.max_rel), _mismatch(leaf),
         level_text(leaf.level),
     ]  # fmt: skip
@@ -217,6 +149,10 @@ def _position(leaf: LeafReport) -> str:
     return str(list(at)) if at else "-"
 
 
+def _leaf_verdict(leaf: LeafReport) -> Cell:
+    return ("vacuous", "warn") if leaf.vacuous else verdict_cell(leaf.verdict)
+
+
 def verdict_cell(verdict: Verdict) -> Cell:
     """Give a verdict as a table shows it."""
     tones: dict[Verdict, tuple[str, Tone]] = {
@@ -246,7 +182,7 @@ def write_metrics(page: Page, comparison: Comparison, verbose: bool) -> None:
     shown = worst if verbose else worst[:MOST_METRICS]
     page.table(_METRICS, [_metric_row(metric) for metric in shown])
     if len(worst) > len(shown):
-        page.item(f"and {plural(len(worst) - len(shown), 'more metric')} (--verbose)", "dim")
+        page.more(f"and {plural(len(worst) - len(shown), 'more metric')}")
 
 
 def _metric_row(metric: MetricReport) -> list[Cell]:

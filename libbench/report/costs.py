@@ -6,11 +6,13 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from libbench.comparability import other_work
+from libbench.comparability import no_speedup, not_compiled
+from libbench.measure import least
 from libbench.measured import Measurement, NullArm, Speedup, Timing
-from libbench.report.headline import SPEED_TONES, not_compiled, wall
+from libbench.report.headline import SPEED_TONES, wall
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import Tone, listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
+from libbench.report.words import listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
+from libbench.result import SIDES as SIDE_NAMES
 from libbench.result import Comparison, CompileFacts, Preparation, Result
 
 SIDES = (
@@ -24,8 +26,8 @@ SIDES = (
 
 def write_speed(page: Page, comparison: Comparison) -> None:
     """Write the time per call by every clock, the machine's own noise, and the time of the first call."""
-    unlike = ", ".join(each.name for each in other_work(comparison.comparability))
-    rows = [_speed_row(speedup, unlike) for speedup in comparison.speedups]
+    none = no_speedup(comparison)
+    rows = [_speed_row(speedup, none) for speedup in comparison.speedups]
     page.entry("speed", _how_measured(comparison))
     rows += [row for row in (_null_row(comparison.null), _first_row(comparison), _warm_row(comparison)) if row]
     if rows:
@@ -84,17 +86,17 @@ def _how_measured(comparison: Comparison) -> str:
     return ", ".join(how)
 
 
-def _speed_row(speedup: Speedup, unlike: str) -> list[Cell]:
+def _speed_row(speedup: Speedup, none: str) -> list[Cell]:
     ours, theirs = seconds(speedup.reference), seconds(speedup.target)
-    return [f"{speedup.clock} per call", ours, theirs, ratio_cell(speedup, unlike)]
+    return [f"{speedup.clock} per call", ours, theirs, ratio_cell(speedup, none)]
 
 
-def ratio_cell(speedup: Speedup, unlike: str) -> Cell:
-    """Give a ratio with its interval and its verdict; with what differs in its place where the sides do other work."""
+def ratio_cell(speedup: Speedup, none: str) -> Cell:
+    """Give a ratio with its interval and its verdict; in its place why it is no speedup, where there is a reason."""
     value, low, high = ratio(speedup.ratio, speedup.low, speedup.high)
     interval = "no interval" if speedup.low is None else f"[{low}, {high}]"
-    if unlike:
-        return f"{value}x {interval} not alike: {unlike}", "warn"
+    if none:
+        return f"{value}x {interval} {none}", "warn"
     return f"{value}x {interval} {speedup.verdict}", SPEED_TONES[speedup.verdict]
 
 
@@ -134,11 +136,11 @@ def pays_off(comparison: Comparison) -> float | None:
     """Give the number of calls after which the target has won back its slower first call.
 
     Returns:
-        None where the target is not faster or does other work, or its first call is not slower.
+        None where there is no speedup or the target is not faster, or its first call is not slower.
     """
     speedup = wall(comparison)
     first = first_call(comparison.reference.preparation), first_call(comparison.target.preparation)
-    if other_work(comparison.comparability):
+    if no_speedup(comparison):
         return None
     if speedup is None or speedup.verdict != "faster" or first[0] is None or first[1] is None or first[1] <= first[0]:
         return None
@@ -148,37 +150,51 @@ def pays_off(comparison: Comparison) -> float | None:
 
 def write_compiled(page: Page, comparison: Comparison) -> None:
     """Write what the compilers did; nothing for a side without one."""
-    for name, result in (("reference", comparison.reference), ("target", comparison.target)):
-        facts = compile_facts(result)
-        if facts is None:
+    for index, (name, result) in enumerate(zip(SIDE_NAMES, (comparison.reference, comparison.target), strict=True)):
+        if result.facts is None:
             continue
-        tone: Tone = "warn" if facts.graphs == 0 else "plain"
-        text = facts_text(facts)
-        if not_compiled(result) and comparison.speedups:
+        ran = [m.ran[index] for m in comparison.measurements if len(m.ran) > index]
+        text = facts_text(result.facts, least(ran))
+        uncompiled = not_compiled(comparison, index)
+        if uncompiled and comparison.speedups:
             text += "; the speed above is that of uncompiled code"
-        page.entry("compiled", f"{name}: {text}", tone)
+        page.entry("compiled", f"{name}: {text}", "warn" if uncompiled else "plain")
 
 
-def compile_facts(result: Result) -> CompileFacts | None:
-    """Give what a side's compiler did, after all batches where it came so far; None for one that changes nothing."""
-    evaluation, preparation = result.evaluation, result.preparation
-    return (evaluation.facts if evaluation else None) or (preparation.facts if preparation else None)
+def facts_text(facts: CompileFacts, ran: float | None = None) -> str:
+    """Say what a compiler did.
 
-
-def facts_text(facts: CompileFacts) -> str:
-    """Say what a compiler did."""
-    if facts.graphs == 0:
-        text = "NOT COMPILED, no graph was made"
-    elif facts.graphs is None:
-        text = "the compiler does not tell what it compiled"
-    else:
-        text = f"yes, {plural(facts.graphs, 'graph')}"
-    text += f", {plural(facts.breaks, 'break')}" if facts.breaks is not None and facts.graphs != 0 else ""
-    text += f", compiled again {plural(facts.recompiles, 'time')}" if facts.recompiles else ""
-    text += f", {nbytes(facts.artefact_bytes)}" if facts.artefact_bytes is not None else ""
+    Args:
+        ran: how often compiled code ran in a timed call, at least; None where that is not known.
+    """
+    said = list(facts.notes) or ["the compiler does not tell what it compiled"]
+    if facts.graphs is not None:
+        said = [_made(facts), *([_ran(facts, ran)] if facts.graphs else []), *facts.notes]
     if facts.fallbacks:
-        text += f"; {plural(len(facts.fallbacks), 'operator')} not compiled: {listed(facts.fallbacks)}"
-    return text
+        said.append(f"{plural(len(facts.fallbacks), 'operator')} not compiled: {listed(facts.fallbacks)}")
+    verdict = "NOT COMPILED, " if facts.idle or ran == 0 else "" if facts.graphs is None else "yes, "
+    return verdict + "; ".join(said)
+
+
+def _made(facts: CompileFacts) -> str:
+    """Say how many graphs were made, and how large they are."""
+    if not facts.graphs:
+        return "no graph was made"
+    text = plural(facts.graphs, "graph")
+    text += f", {plural(facts.breaks, 'break')}" if facts.breaks is not None else ""
+    text += f", compiled again {plural(facts.recompiles, 'time')}" if facts.recompiles else ""
+    return text + (f", {nbytes(facts.artefact_bytes)}" if facts.artefact_bytes is not None else "")
+
+
+def _ran(facts: CompileFacts, ran: float | None) -> str:
+    """Say how often compiled code ran."""
+    if facts.calls is None:
+        return "whether that ran it does not tell"
+    if ran == 0:
+        return "none of it ran in a timed call"
+    if ran is None:
+        return f"ran {plural(facts.calls, 'time')}" if facts.calls else "none of it ran"
+    return "ran in every timed call" if ran == 1 else f"ran {ran:.3g} times in every timed call"
 
 
 def write_memory(page: Page, comparison: Comparison) -> None:
@@ -205,9 +221,9 @@ def write_side(page: Page, result: Result) -> None:
     if preparation is not None:
         compiled = ", compilation included" if preparation.facts is not None else ""
         page.entry("first call", seconds(first_call(preparation)) + compiled)
-        facts = compile_facts(result)
+        facts = result.facts
         if facts is not None:
-            page.entry("compiled", facts_text(facts), "warn" if not_compiled(result) else "plain")
+            page.entry("compiled", facts_text(facts), "warn" if facts.idle else "plain")
     peaks = result.evaluation.peak if result.evaluation else {}
     memory = [f"peak {kind} {nbytes(size)}" for kind, size in peaks.items()]
     if preparation is not None and preparation.resident is not None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from libbench.comparability import other_work
+from libbench.comparability import not_compiled, other_work
 from libbench.curves import LOSS
 from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
-from libbench.measured import Speedup, SpeedVerdict
+from libbench.measured import Speedup, SpeedVerdict, by_wall
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
-from libbench.result import SIDES, Check, Comparison, Failure, Result, Unlike
+from libbench.result import SIDES, Check, Comparison, Failure, Unlike
 from libbench.rows import BROKEN
 from libbench.truths import but_for_values
+from libbench.vacuous import reasons, refused
 
 Piece = tuple[str, Tone]
 SPEED_TONES: dict[SpeedVerdict, Tone] = {"faster": "good", "slower": "bad", "level": "plain", "inconclusive": "warn"}
@@ -80,8 +81,7 @@ def check(comparison: Comparison, name: str) -> Check | None:
 
 def wall(comparison: Comparison) -> Speedup | None:
     """Give the speedup by the wall clock, or by the first clock there is."""
-    by_name = {speedup.clock: speedup for speedup in comparison.speedups}
-    return by_name.get("wall") or next(iter(comparison.speedups), None)
+    return by_wall(comparison.speedups)
 
 
 def findings(comparison: Comparison) -> list[Piece]:
@@ -183,12 +183,6 @@ def speed_words(speedup: Speedup | None) -> Piece:
     return f"speed inconclusive ({value}x, {interval}{note})", tone
 
 
-def not_compiled(result: Result) -> bool:
-    """Tell whether a compiler was used that compiled nothing."""
-    facts = result.preparation.facts if result.preparation else None
-    return facts is not None and facts.graphs == 0
-
-
 def _failed(what: str, failure: Failure) -> Piece:
     return f"{what} in {failure.stage}: {cut(failure.message, LONGEST)}", "bad" if "FAILED" in what else "warn"
 
@@ -205,13 +199,15 @@ def _outputs(outputs: OutputsReport, comparison: Comparison) -> Piece:
         leaf = next((leaf for leaf in outputs.leaves if leaf.verdict == "unjudged"), None)
         why = f"{leaf.path}: {'; '.join(leaf.reasons)}" if leaf else _not_compared(outputs)
         return f"CANNOT BE JUDGED: {cut(why, LONGEST)}", "warn"
+    if refused(comparison):
+        return f"CANNOT BE JUDGED: the outputs agree, but prove nothing: {cut(reasons(outputs), LONGEST)}", "warn"
     return f"SAME OUTPUTS{_limits(outputs, comparison)}", "good"
 
 
 def _truth(truth: TruthReport, outputs: OutputsReport, comparison: Comparison) -> list[Piece]:
     """Say what the truth makes of the values, after what no truth can judge: structure, dtypes, whole numbers."""
     form = but_for_values(outputs)
-    found = [_outputs(form, comparison)] if form.verdict != "same" else []
+    found = [_outputs(form, comparison)] if form.verdict != "same" or refused(comparison) else []
     by = {"same": "the same", "different": "different", "unjudged": "not judged"}[outputs.verdict]
     other = f" (by tolerance: {by})" if truth.verdict != outputs.verdict and form.verdict == "same" else ""
     words = cut(truth_words(truth), LONGEST)
@@ -264,8 +260,11 @@ def _limits(outputs: OutputsReport, comparison: Comparison) -> str:
         total = max(total, (prepared.batches if prepared else None) or 0)
     limits = [f"{outputs.batches:,} of {total:,} batches compared"] if total > outputs.batches else []
     limits += [] if comparison.inputs is not None else ["inputs differ"]
-    empty = [leaf.path for leaf in outputs.leaves if leaf.elements and leaf.nans[0] == leaf.elements]
-    limits += [f"{listed(empty[:3])} all NaN"] if empty else []
+    vacuous = sum(bool(leaf.vacuous) for leaf in outputs.leaves)
+    if vacuous == 1 or outputs.vacuous:
+        limits.append(f"vacuous: {reasons(outputs, most=1)}")
+    elif vacuous:
+        limits.append(f"{vacuous:,} of {len(outputs.leaves):,} leaves are vacuous")
     return f" ({', '.join(limits)})" if limits else ""
 
 
@@ -285,18 +284,15 @@ def unlike_words(unlike: Sequence[Unlike]) -> str:
 
 def _speed(comparison: Comparison) -> list[Piece]:
     other = other_work(comparison.comparability)
-    if comparison.speedups and other:
-        return [(f"NO SPEEDUP between unlike sides: {unlike_words(other)}", "warn"), *_uncompiled(comparison)]
+    uncompiled = [f"the {name} was NOT COMPILED" for index, name in enumerate(SIDES) if not_compiled(comparison, index)]
+    if comparison.speedups and (other or uncompiled):
+        between = f" between unlike sides: {unlike_words(other)}" if other else ""
+        return [("; ".join([f"NO SPEEDUP{between}", *uncompiled]), "warn")]
     found = [speed_words(wall(comparison))]
     unlike = [each.name for each in comparison.comparability]
     if comparison.speedups and unlike:
         found.insert(0, (f"not alike: {listed(unlike)}", "warn"))
-    return [*found, *_uncompiled(comparison)]
-
-
-def _uncompiled(comparison: Comparison) -> list[Piece]:
-    told = comparison.speedups and not_compiled(comparison.target)
-    return [("the target was NOT COMPILED", "warn")] if told else []
+    return found
 
 
 def _demanded(comparison: Comparison) -> list[Piece]:

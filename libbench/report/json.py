@@ -8,15 +8,19 @@ from typing import Any, TypeVar
 
 import libbench
 from libbench.errors import LibbenchError
+from libbench.history import History
+from libbench.located import LOCATED_SCHEMA, Located
 from libbench.measured import Timing
 from libbench.records import check_document, decode, encode
 from libbench.report.costs import first_call, pays_off
 from libbench.report.headline import headline
+from libbench.report.history import headline as history_headline
+from libbench.report.located import located_headline
 from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Comparison, Result
 
 COMPARISON = "libbench.comparison"
 
-Record = TypeVar("Record", Comparison, Result)
+Record = TypeVar("Record", Comparison, Result, Located)
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
@@ -32,6 +36,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
     derived = {
         "headline": headline(comparison),
         "exit_code": comparison.exit_code,
+        "vacuous": comparison.vacuous,
         "median_seconds": {name: _medians(timings) for name, timings in measured.items()},
         "first_call_seconds": {name: first_call(side.preparation) for name, side in sides.items()},
         "pays_off_after_calls": pays_off(comparison),
@@ -46,6 +51,16 @@ def from_json(document: Mapping[str, Any]) -> Comparison:
         LibbenchError: it is another kind of document, of a newer version, or not as documented.
     """
     return _read(COMPARISON, "comparison", Comparison, document)
+
+
+def history_to_json(history: History, left_out: Sequence[str] = ()) -> dict[str, Any]:
+    """Give all of a history as JSON values, as `to_json` does.
+
+    Args:
+        left_out: what else was found where it was read, each with the reason why it is no run.
+    """
+    derived = {"headline": history_headline(history), "exit_code": history.exit_code, "left_out": left_out}
+    return _document("libbench.history", "history", history, derived)
 
 
 def result_to_json(result: Result) -> dict[str, Any]:
@@ -64,6 +79,21 @@ def result_from_json(document: Mapping[str, Any]) -> Result:
         LibbenchError: as for `from_json`.
     """
     return _read(RESULT_SCHEMA, "result", Result, document)
+
+
+def located_to_json(found: Located) -> dict[str, Any]:
+    """Give all of what was found of where two sides part as JSON values, as `to_json` does."""
+    derived = {"headline": located_headline(found), "exit_code": found.exit_code}
+    return _document(LOCATED_SCHEMA, "located", found, derived)
+
+
+def located_from_json(document: Mapping[str, Any]) -> Located:
+    """Give what `located_to_json` wrote.
+
+    Raises:
+        LibbenchError: as for `from_json`.
+    """
+    return _read(LOCATED_SCHEMA, "located", Located, document)
 
 
 def _document(schema: str, key: str, record: Any, derived: Mapping[str, Any]) -> dict[str, Any]:

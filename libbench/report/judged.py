@@ -74,7 +74,7 @@ def write_truth(page: Page, comparison: Comparison, verbose: bool) -> None:
     if leaves:
         page.table(_LEAVES, [_row(leaf) for leaf in leaves])
     if len(truth.leaves) > len(leaves):
-        page.item(f"and {plural(len(truth.leaves) - len(leaves), 'more leaf', 'more leaves')} (--verbose)", "dim")
+        page.more(f"and {plural(len(truth.leaves) - len(leaves), 'more leaf', 'more leaves')}")
     below = [leaf for leaf in leaves if _below_floor(leaf)]
     for leaf in below if verbose else below[:1]:
         page.item(_floor(leaf, comparison), "dim")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rich.cells import cell_len
 
-from libbench.comparability import other_work
+from libbench.comparability import no_speedup
 from libbench.config.places import short
 from libbench.report.compared import extreme_text
 from libbench.report.costs import call_seconds, first_call, ratio_cell
@@ -16,22 +16,23 @@ from libbench.report.headline import check, pieces, truth_words, wall, worst_fir
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, differ, figure, one_line, plural, ratio, seconds, side_name
 from libbench.result import Comparison, JobRecord, Result
+from libbench.vacuous import reasons, unproven
 
-_COLUMNS = (
+COLUMNS = (
     Column("target", least=16),
     Column("verdict"),
     Column("finding", least=38, end=True),
     Column("speed"),
     Column("first call", right=True, drop=1),
 )
-_OWN_COLUMNS = (
+OWN_COLUMNS = (
     Column("config", least=16),
     Column("metrics", least=20),
     Column("per call", right=True),
     Column("first call", right=True, drop=1),
 )
 _LONGEST_NAME = 40
-ORDER = ("interrupted", "not judged", "FAILED", "DIFFERENT", "TOO SLOW", "same")
+ORDER = ("interrupted", "not judged", "vacuous", "FAILED", "DIFFERENT", "TOO SLOW", "same")
 TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "TOO SLOW": "bad", "same": "good"}
 
 
@@ -48,27 +49,35 @@ def _write_group(page: Page, comparisons: Sequence[Comparison]) -> None:
     reference = side_name(comparisons[0].reference.job) if comparisons else "nothing"
     page.item(f"{plural(len(comparisons), 'target')} against {reference}", "strong", indent=0)
     page.gap()
-    page.table(_COLUMNS, [_row(comparison) for comparison in rows])
+    page.table(COLUMNS, [row(comparison) for comparison in rows])
     page.gap()
-    counts = Counter(verdict_word(comparison) for comparison in comparisons)
-    summary: list[tuple[str, Tone]] = [
-        (f"{counts[word]:,} {word.lower()}", TONES.get(word, "warn")) for word in reversed(ORDER) if counts[word]
-    ]
-    page.pieces([*summary, *_fastest(comparisons)])
+    page.pieces([*counted(map(verdict_word, comparisons)), *_fastest(comparisons)])
+
+
+def counted(words: Iterable[str]) -> list[tuple[str, Tone]]:
+    """Give how often each verdict came, the best first."""
+    counts = Counter(words)
+    return [(f"{counts[word]:,} {word.lower()}", TONES.get(word, "warn")) for word in reversed(ORDER) if counts[word]]
 
 
 def write_results(page: Page, results: Sequence[Result]) -> None:
     """Write a row for each side that was run by itself, in their order, and how many ran."""
     page.item(plural(len(results), "config"), "strong", indent=0)
     page.gap()
-    page.table(_OWN_COLUMNS, [_own_row(result) for result in results])
+    page.table(OWN_COLUMNS, [own_row(result) for result in results])
     page.gap()
+    page.pieces(own_counted(results))
+
+
+def own_counted(results: Sequence[Result]) -> list[tuple[str, Tone]]:
+    """Give how many sides ran and how many failed."""
     failed = sum(result.failure is not None for result in results)
     counts: list[tuple[int, str, Tone]] = [(len(results) - failed, "ran", "good"), (failed, "failed", "bad")]
-    page.pieces([(f"{count:,} {word}", tone) for count, word, tone in counts if count])
+    return [(f"{count:,} {word}", tone) for count, word, tone in counts if count]
 
 
-def _own_row(result: Result) -> list[Cell]:
+def own_row(result: Result) -> list[Cell]:
+    """Give the cells of a side that was run by itself."""
     first = seconds(first_call(result.preparation))
     if result.failure is not None:
         text = f"FAILED in {result.failure.stage}: {result.failure.message}"
@@ -85,27 +94,29 @@ def _names(job: JobRecord) -> str:
 
 
 def verdict_word(comparison: Comparison) -> str:
-    """Give one of "same", "TOO SLOW", "DIFFERENT", "FAILED", "not judged" and "interrupted", as the exit code has it.
+    """Give one of `ORDER`, as the exit code has it.
 
-    "TOO SLOW" is a target of which nothing is wrong but that a speedup was asked for.
+    "TOO SLOW" is a target of which nothing is wrong but that a speedup was asked for; "vacuous" is a row whose outputs
+    agree, but prove nothing, whatever its exit code.
     """
     if not comparison.complete:
         return "interrupted"
     if comparison.exit_code == 2:
-        return "not judged"
+        return "vacuous" if unproven(comparison) and _odd(comparison) <= {"outputs", "speedup"} else "not judged"
     if worst_first(comparison)[0].target.failure is not None:
         return "FAILED"
     if comparison.exit_code == 1:
         wrong = {each.name for each in comparison.checks if each.verdict == "different"}
         return "TOO SLOW" if wrong == {"speedup"} else "DIFFERENT"
-    return "same"
+    return "vacuous" if unproven(comparison) else "same"
 
 
 def _severity(comparison: Comparison) -> tuple[int, str]:
     return ORDER.index(verdict_word(comparison)), side_name(comparison.target.job)
 
 
-def _row(comparison: Comparison) -> list[Cell]:
+def row(comparison: Comparison) -> list[Cell]:
+    """Give the cells of a target."""
     word = verdict_word(comparison)
     first = seconds(first_call(comparison.target.preparation))
     return [
@@ -117,15 +128,21 @@ def _row(comparison: Comparison) -> list[Cell]:
     ]
 
 
+def _odd(comparison: Comparison) -> set[str]:
+    return {each.name for each in comparison.checks if each.verdict != "same"}
+
+
 def speed_cell(comparison: Comparison) -> Cell:
+    """Give a speedup with its interval; "-" where nothing was timed."""
     speedup = wall(comparison)
-    unlike = ", ".join(each.name for each in other_work(comparison.comparability))
-    return "-" if speedup is None else ratio_cell(speedup, unlike)
+    return "-" if speedup is None else ratio_cell(speedup, no_speedup(comparison))
 
 
 def finding(comparison: Comparison, word: str) -> str:
     """Say in few words what stands behind the verdict, which has its own column."""
-    odd = {each.name for each in comparison.checks if each.verdict != "same"}
+    odd = _odd(comparison)
+    if word == "vacuous":
+        return reasons(comparison.outputs) if comparison.outputs else "-"
     if word in ("interrupted", "FAILED") or (word == "not judged" and odd != {"speedup"}):
         text = next((text for text, tone in pieces(comparison) if tone in ("bad", "warn")), "")
         for known in ("TARGET FAILED ", "CANNOT BE JUDGED: ", "INTERRUPTED"):
@@ -159,7 +176,7 @@ def finding(comparison: Comparison, word: str) -> str:
 
 def _fastest(comparisons: Sequence[Comparison]) -> list[tuple[str, Tone]]:
     """Name the fastest of the targets that are the same, when one is faster at all."""
-    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same" and not other_work(c.comparability)]
+    same = [(wall(c), c) for c in comparisons if verdict_word(c) == "same" and not no_speedup(c)]
     faster = [(speedup, c) for speedup, c in same if speedup is not None and speedup.verdict == "faster"]
     if not faster:
         return []

@@ -1,10 +1,11 @@
-"""Lines of a page that never pass its width: entries with a label, wrapped sentences, and tables."""
+"""What a report is written on, and one made of lines that never pass its width."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -50,8 +51,40 @@ class Column:
     end: bool = False
 
 
-class Page:
-    """Collects lines.
+class Page(Protocol):
+    """What a report is written on: entries with a label, sentences, and tables.
+
+    Attributes:
+        width: columns that a text may take before it is broken or cut.
+    """
+
+    @property
+    def width(self) -> int: ...
+
+    def gap(self) -> None:
+        """Leave some room."""
+
+    def pieces(self, pieces: Sequence[tuple[str, Tone]]) -> None:
+        """Write what belongs together, side by side."""
+
+    def entry(self, label: str, text: str, tone: Tone = "plain") -> None:
+        """Write a label and a text beside it; an empty label goes on with the one before."""
+
+    def item(self, text: str, tone: Tone = "plain", indent: int = 2) -> None:
+        """Write one sentence."""
+
+    def more(self, text: str) -> None:
+        """Say what is left out."""
+
+    def verbatim(self, text: str, indent: int = 2) -> None:
+        """Write lines as they are."""
+
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, heads: bool = True) -> None:
+        """Write rows; a cell may have several lines."""
+
+
+class TextPage:
+    """Collects lines for a terminal or a file.
 
     Args:
         width: columns that a line may take; at least 80 are used.
@@ -59,12 +92,17 @@ class Page:
     """
 
     def __init__(self, width: int, colour: bool) -> None:
-        self.width = max(width, _NARROWEST)
+        self._width = max(width, _NARROWEST)
         self._console = Console(
-            file=io.StringIO(), width=self.width, force_terminal=colour, color_system="standard" if colour else None,
+            file=io.StringIO(), width=self._width, force_terminal=colour, color_system="standard" if colour else None,
             no_color=not colour, legacy_windows=False, markup=False, highlight=False, emoji=False, force_jupyter=False,
         )  # fmt: skip
         self._lines: list[Text] = []
+
+    @property
+    def width(self) -> int:
+        """Columns that a line may take."""
+        return self._width
 
     def gap(self) -> None:
         """Leave one line free."""
@@ -90,6 +128,10 @@ class Page:
     def item(self, text: str, tone: Tone = "plain", indent: int = 2) -> None:
         """Write one sentence, its further lines set in. Runs of spaces stay."""
         self._wrapped(Text(" ".join(printable(text).splitlines()), _STYLES[tone]), indent, indent + 2)
+
+    def more(self, text: str) -> None:
+        """Say what is left out, and where it is."""
+        self.item(f"{text} (--verbose)", "dim")
 
     def verbatim(self, text: str, indent: int = 2) -> None:
         """Write lines as they are, the long ones broken."""

@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Sequence
 
 from libbench.findings import OutputsReport
-from libbench.report import background, compared, costs, generated, judged, trained
+from libbench.report import background, changes, compared, costs, generated, judged, trained
 from libbench.report.headline import LONGEST, Piece, headline, pieces, why_different, worst_first
 from libbench.report.many import write_many, write_results
-from libbench.report.page import Column, Page
+from libbench.report.page import Column, Page, TextPage
 from libbench.report.words import Tone, cut, figure, one_line, plural, saved_name, seconds, side_name
 from libbench.result import Comparison, Result, Verdict
 
@@ -23,6 +23,7 @@ __all__ = [
     "render_recompared",
     "render_result",
     "render_results",
+    "result_headline",
 ]
 
 
@@ -38,16 +39,16 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     Returns:
         Lines without a line break after the last one.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     page.pieces(pieces(comparison))
     page.gap()
     page.entry("reference", saved_name(comparison.reference))
     page.entry("target", saved_name(comparison.target))
     # What was found is that of the worst seed, which the headline speaks of; what it costs, that of the first.
     worst = worst_first(comparison)[0] if comparison.complete else comparison
-    _write_failures(page, worst, verbose)
+    write_failures(page, worst, verbose)
     page.gap()
-    compared.write_config(page, comparison, verbose)
+    changes.write_config(page, comparison, verbose)
     background.write_comparability(page, worst)
     page.gap()
     trained.write_curve(page, worst, verbose)
@@ -71,7 +72,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     page.gap()
     costs.write_memory(page, comparison)
     page.gap()
-    _write_notes(page, comparison)
+    write_notes(page, comparison)
     background.write_environment(page, comparison, verbose)
     if verbose:
         page.gap()
@@ -90,7 +91,7 @@ def render_many(comparisons: Sequence[Comparison], *, colour: bool = False, widt
         comparisons: one or more; each run of them with the same reference has a table.
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     write_many(page, comparisons)
     return page.text()
 
@@ -101,7 +102,7 @@ def render_results(results: Sequence[Result], *, colour: bool = False, width: in
     Args:
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     write_results(page, results)
     return page.text()
 
@@ -112,12 +113,8 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
     Args:
         verbose, colour, width: as for `render`.
     """
-    page = Page(width, colour)
-    if result.failure is None:
-        page.pieces([("RAN", "good"), (_per_call(result), "plain")])
-    else:
-        text = f"FAILED in {result.failure.stage}: {cut(result.failure.message, LONGEST)}"
-        page.pieces([(text, "bad")])
+    page = TextPage(width, colour)
+    page.pieces(_own_pieces(result))
     page.gap()
     page.entry("config", side_name(result.job))
     if result.failure is not None:
@@ -141,13 +138,24 @@ def render_result(result: Result, *, verbose: bool = False, colour: bool = False
     return page.text()
 
 
+def result_headline(result: Result) -> str:
+    """Give what came of a side that was run by itself as one line of plain text."""
+    return " · ".join(text for text, _ in _own_pieces(result))
+
+
+def _own_pieces(result: Result) -> list[Piece]:
+    if result.failure is None:
+        return [("RAN", "good"), (_per_call(result), "plain")]
+    return [(f"FAILED in {result.failure.stage}: {cut(result.failure.message, LONGEST)}", "bad")]
+
+
 def render_evaluated(result: Result, *, colour: bool = False, width: int = 100) -> str:
     """Give the metrics of a saved side whose records were judged again.
 
     Args:
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     page.entry("side", saved_name(result))
     if result.failure is not None:
         background.write_failure(page, "", result.failure, verbose=True)
@@ -161,16 +169,16 @@ def render_recompared(comparison: Comparison, *, colour: bool = False, width: in
     Args:
         colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     page.pieces([_METRICS[comparison.exit_code]])
     page.gap()
     page.entry("reference", saved_name(comparison.reference))
     page.entry("target", saved_name(comparison.target))
-    _write_failures(page, comparison, verbose=True)
+    write_failures(page, comparison, verbose=True)
     page.gap()
     compared.write_metrics(page, comparison, verbose=True)
     page.gap()
-    _write_notes(page, comparison)
+    write_notes(page, comparison)
     return page.text()
 
 
@@ -186,7 +194,7 @@ def render_files(
         files: the names of reference and target.
         verbose, colour, width: as for `render`.
     """
-    page = Page(width, colour)
+    page = TextPage(width, colour)
     page.pieces([(files_headline(outputs), _FILES[outputs.verdict])])
     page.gap()
     page.entry("reference", one_line(files[0]))
@@ -223,13 +231,15 @@ def _write_own_metrics(page: Page, result: Result) -> None:
         page.gap()
 
 
-def _write_failures(page: Page, comparison: Comparison, verbose: bool) -> None:
+def write_failures(page: Page, comparison: Comparison, verbose: bool) -> None:
+    """Write how each side failed that did."""
     for name, result in (("reference", comparison.reference), ("target", comparison.target)):
         if result.failure is not None:
             background.write_failure(page, name, result.failure, verbose)
 
 
-def _write_notes(page: Page, comparison: Comparison) -> None:
+def write_notes(page: Page, comparison: Comparison) -> None:
+    """Write what to know before trusting a figure, at every seed."""
     later = (
         f"at seed {each.reference.job.seed}: {note}"
         for each in comparison.seeds

@@ -57,10 +57,16 @@ def seconds(value: float | None) -> str:
         return figure(value)
     if value == 0:
         return "0 s"
+    factor, unit = time_unit(value)
+    return f"{figure(value * factor)} {unit}"
+
+
+def time_unit(value: float) -> tuple[float, str]:
+    """Give what seconds are multiplied by, and the unit, that suit a time."""
     for below, factor, unit in _TIMES:
         if abs(float(f"{value:.2e}")) < below:
-            return f"{figure(value * factor)} {unit}"
-    return f"{figure(value / 3600)} h"
+            return factor, unit
+    return 1 / 3600, "h"
 
 
 def nbytes(value: int | None) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
 import numpy as np
 import torch
 
+from libbench.environment import usable_cores
 from libbench.samples.reading import Argument, Sample, TensorMeta
 
 SMALL_STD = 0.01
@@ -30,7 +32,13 @@ def by_name(sample: Sample, seed: int, number: int = 0, only: Collection[str] | 
         only: the names of those that are wanted; None for all.
     """
     wanted = _wanted(sample, only)
-    return {each.name: draw(sample.metas[each.name], seed, number if each.fed else 0) for each in wanted}
+
+    def one(argument: Argument) -> torch.Tensor:
+        return draw(sample.metas[argument.name], seed, number if argument.fed else 0)
+
+    # Torch draws a tensor with one thread, and lets others draw theirs meanwhile.
+    with ThreadPoolExecutor(usable_cores()) as threads:
+        return dict(zip([each.name for each in wanted], threads.map(one, wanted), strict=True))
 
 
 def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:

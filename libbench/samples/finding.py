@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from libbench.errors import did_you_mean
 from libbench.samples.errors import SampleError
 from libbench.samples.reading import CODE, INFO
 
@@ -23,7 +24,7 @@ def find_samples(root: str | Path) -> Iterator[Path]:
     """
     root = Path(root)
     if not root.is_dir():
-        raise SampleError(f"{root} is no folder")
+        raise SampleError(f"{root} is no folder{_nearest(root)}")
     for folder, inner, files in os.walk(root):
         if INFO in files and CODE in files:
             inner.clear()
@@ -51,8 +52,20 @@ def read_list(file: str | Path, prefix: str | Path = "") -> list[Path]:
             continue
         path = Path(prefix) / text
         if not is_sample(path):
-            raise SampleError(f"{file}:{number}: no graph sample at {str(path)!r}")
+            raise SampleError(f"{file}:{number}: no graph sample at {str(path)!r}{_nearest(path)}")
         if path in found:
             raise SampleError(f"{file}:{number}: {text!r} is named in line {found[path]} already")
         found[path] = number
     return list(found)
+
+
+def _nearest(path: Path) -> str:
+    """Say what may have been meant by a path: the nearest name where it goes wrong, or a sample below it."""
+    known = Path()
+    for part in path.parts:
+        if not (known / part).exists():
+            names = [each.name for each in known.iterdir()] if known.is_dir() else []
+            return did_you_mean(part, names)
+        known /= part
+    below = next(find_samples(path), None) if path.is_dir() else None
+    return f"; there is one at {str(below)!r}" if below is not None else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Callable, Collection, Iterator
@@ -16,6 +17,7 @@ from libbench.samples.drawing import as_graphnet, by_name
 from libbench.samples.errors import SampleError
 from libbench.samples.modes import modes_kept
 from libbench.samples.reading import Sample, read_sample
+from libbench.samples.sharing import weights as weights_of
 from libbench.samples.source import changes_modes, rewritten
 
 Draw = Callable[[Sample, int, int, Collection[str]], dict[str, torch.Tensor]]
@@ -26,7 +28,8 @@ _DRAWS: dict[str, Draw] = {"drawn": by_name, "graphnet": as_graphnet}
 class GraphSample(torch.nn.Module):
     """The graph of a sample, called with its inputs by name. It runs the sample's code, which may be a stranger's.
 
-    Every device that the code names becomes the one that the module is on; moving the module is enough.
+    Every device that the code names becomes the one that the module is on; moving the module is enough. Weights that
+    are drawn alike in one process share their memory, as long as nobody has written to them when they are taken.
 
     Args:
         path: the sample's folder.
@@ -65,10 +68,11 @@ class GraphSample(torch.nn.Module):
         own = [each for each in self.sample.arguments if weights == "bound" and not each.fed]
         self._bound = tuple(each.name for each in own)
         self._keeps_modes = changes_modes(self.sample.code)
-        values = _DRAWS[inputs](self.sample, seed, 0, [each.name for each in own])
+        drawn_alike = str(self.sample.path.resolve()), self.sample.stamp, seed, inputs, self._bound
+        self._weights = weights_of(drawn_alike, self._bound, functools.partial(_DRAWS[inputs], self.sample, seed, 0))
         self.graph = self._made("cpu")()
         for each in own:
-            value = values[each.name]
+            value = self._weights.values[each.name]
             if each.kind == "parameter":
                 learns = value.is_floating_point() or value.is_complex()
                 self.graph.register_parameter(each.name, torch.nn.Parameter(value, requires_grad=learns))
@@ -110,6 +114,8 @@ class GraphSample(torch.nn.Module):
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> GraphSample:
         before = self._place.device
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        own = (*self.graph.parameters(), *self.graph.buffers())
+        self._weights.keep({tensor.data_ptr() for tensor in own})
         if self._place.device != before:
             self.graph.__class__ = self._made(str(self._place.device))
         return self

@@ -91,12 +91,14 @@ class Sample:
         info: what `graph_net.json` says, such as "framework", "source", "model_name".
         arguments: those of `forward`, in its order.
         metas: what is known of each argument, by name; there may be more of them than arguments.
+        stamp: when the file that tells of weights was last written, in nanoseconds.
     """
 
     path: Path
     info: Mapping[str, Any]
     arguments: tuple[Argument, ...]
     metas: Mapping[str, TensorMeta]
+    stamp: int = 0
 
     @property
     def code(self) -> Path:
@@ -139,7 +141,7 @@ def read_sample(path: str | Path) -> Sample:
         SampleError: a file is missing or wrong, or an argument of `forward` is described nowhere.
     """
     path = Path(path)
-    info = _read_info(path / INFO)
+    info = read_info(path / INFO)
     forward = _signature(path / CODE)
     metas = read_metas(path / WEIGHTS)
     if (path / INPUTS).is_file():
@@ -149,7 +151,7 @@ def read_sample(path: str | Path) -> Sample:
         if each.name not in metas:
             hint = did_you_mean(each.name, metas) if len(metas) < 100 else ""
             raise SampleError(f"{path / CODE}:{each.line}: {WEIGHTS} describes no {each.name!r}{hint}")
-    return Sample(path, info, arguments, metas)
+    return Sample(path, info, arguments, metas, (path / WEIGHTS).stat().st_mtime_ns)
 
 
 def read_metas(file: Path) -> dict[str, TensorMeta]:
@@ -219,7 +221,12 @@ def _kind(name: str, annotation: str) -> Kind:
     return "buffer" if "_buffers_" in name or name.startswith("L_self_") else "input"
 
 
-def _read_info(file: Path) -> Mapping[str, Any]:
+def read_info(file: Path) -> Mapping[str, Any]:
+    """Read what a sample says of itself as a whole.
+
+    Raises:
+        SampleError: the file is missing or no JSON object, or the graph is another framework's.
+    """
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:

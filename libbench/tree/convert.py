@@ -24,6 +24,22 @@ def map_tensors(fn: Callable[[torch.Tensor], Any], tree: Any) -> Any:
     return _Mapper(fn).convert(tree)
 
 
+def own_copy(tree: Any) -> Any:
+    """Give a copy of a tree that shares nothing with it, so that either may be changed in place.
+
+    What is no tensor is copied, too. Tensors that stand in several places still do.
+    """
+    clones: dict[int, Any] = {}
+
+    def clone(tensor: torch.Tensor) -> torch.Tensor:
+        copied = tensor.clone()
+        clones[id(copied)] = copied
+        return copied
+
+    # The tensors that are copied already are kept.
+    return copy.deepcopy(map_tensors(clone, tree), clones)
+
+
 class _Mapper:
     def __init__(self, fn: Callable[[torch.Tensor], Any]) -> None:
         self._fn = fn

@@ -67,6 +67,21 @@ def form_of(tree: Any) -> str:
     return hashlib.sha256(json.dumps(Description(lambda tensor: tensor).of(tree)).encode()).hexdigest()
 
 
+def hidden(tree: Any) -> tuple[str, ...]:
+    """Name the classes in a tree that hold arrays or tensors out of reach of `map_tensors`, or that cannot be read."""
+    found = []
+    for node in _nodes(Description(lambda tensor: tensor).of(tree)):
+        inside = {each["kind"] for each in _nodes(node)}
+        if node["kind"] in ("ndarray", "opaque") or (node["kind"] in ("object", "set") and "tensor" in inside):
+            found.append(str(node["class"]))
+    return tuple(dict.fromkeys(found))
+
+
+def numbers(tree: Any) -> bool:
+    """Tell whether a tree holds a number, a bool included."""
+    return any(node["kind"] == "number" for node in _nodes(Description(lambda tensor: tensor).of(tree)))
+
+
 def fingerprint(tree: Any) -> str:
     """Give the SHA-256, in hexadecimal, of a tree's structure, dtypes, shapes and values.
 

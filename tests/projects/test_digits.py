@@ -87,6 +87,34 @@ def test_bfloat16_with_a_tolerance_for_it_is_the_same(comparisons):
     assert comparison.exit_code == 0
 
 
+def test_weights_of_8_bits_give_other_outputs_and_the_same_accuracy(comparisons):
+    comparison = comparisons["int8"]
+
+    assert comparison.target.facts.notes == ("8-bit weights in 5 of 9 layers",)
+    assert 0.1 < comparison.outputs.leaves[0].max_abs.value < 1.5
+    assert [report.verdict for report in comparison.metrics] == ["same"]
+    assert comparison.exit_code == 1
+
+
+def test_onnx_runtime_gives_the_same(comparisons):
+    pytest.importorskip("onnxruntime")
+
+    assert comparisons["onnx"].target.facts.graphs == 1
+    assert comparisons["onnx"].target.facts.calls >= 8
+    assert comparisons["onnx"].exit_code == 0
+
+
+def test_openvino_in_its_own_precision_is_the_same_only_where_that_is_float32(comparisons):
+    pytest.importorskip("openvino")
+    comparison = comparisons["openvino"]
+
+    lowered = "bf16" in comparison.target.preparation.compiler
+    assert ("bf16" in comparison.target.facts.notes[0]) == lowered
+    assert comparison.exit_code == (1 if lowered else 0)
+    assert comparison.outputs.leaves[0].max_abs.value < 0.2
+    assert [report.difference for report in comparison.metrics] == [0]
+
+
 def test_the_network_learns_and_a_compiled_training_has_the_same_losses():
     jobs = [
         Job.load(PROJECT / "configs" / f"{name}.py", ["workload.steps=100", *changes])

@@ -128,12 +128,13 @@ class RaySession(Conversation):
 def _shipped(ticket: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Give a ticket whose paths begin where the folder will lie on the node."""
     found = dict(ticket)
-    if "file" in found and folder not in Path(found["file"]).parents:
-        raise ConfigError(
-            f"{found['file']} does not lie in {folder}, which is what the runner sends along (runner.ship)"
-        )
-    for key in ("file", "text"):
-        if key in found:
+    for key in ("file", "sample"):
+        if found.get(key) is not None and folder not in Path(found[key]).parents:
+            raise ConfigError(
+                f"{found[key]} does not lie in {folder}, which is what the runner sends along (runner.ship)"
+            )
+    for key in ("file", "text", "sample"):
+        if found.get(key) is not None:
             found[key] = found[key].replace(str(folder), SHIPPED)
     # It covers the paths of what the config names, which are others there.
     found["digest"] = None

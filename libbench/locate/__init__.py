@@ -1,0 +1,1 @@
+"""Where two sides part: which module, and which operator."""

@@ -1,0 +1,1 @@
+"""One page that a browser shows without asking for anything else."""
