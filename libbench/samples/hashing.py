@@ -9,7 +9,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from libbench.samples.literals import parse_file
-from libbench.samples.reading import CODE, WEIGHTS, arguments_of, forward_of, read_metas
+from libbench.samples.reading import CODE, WEIGHTS, read_metas
+from libbench.samples.signature import arguments_of, forward_of
 
 
 def graph_hash(folder: Path) -> str:

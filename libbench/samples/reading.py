@@ -16,7 +16,8 @@ import torch
 
 from libbench.errors import did_you_mean
 from libbench.samples.errors import SampleError
-from libbench.samples.literals import parse_file, parse_text, read_classes, read_text
+from libbench.samples.literals import parse_file, read_classes, read_text
+from libbench.samples.signature import arguments_of, signature_of
 
 INFO, CODE, WEIGHTS, INPUTS, HASH = "graph_net.json", "model.py", "weight_meta.py", "input_meta.py", "graph_hash.txt"
 
@@ -142,7 +143,7 @@ def read_sample(path: str | Path) -> Sample:
     """
     path = Path(path)
     info = read_info(path / INFO)
-    forward = _signature(path / CODE)
+    forward = signature_of(path / CODE)
     metas = read_metas(path / WEIGHTS)
     if (path / INPUTS).is_file():
         metas = {**read_metas(path / INPUTS), **metas}
@@ -167,43 +168,6 @@ def read_metas(file: Path) -> dict[str, TensorMeta]:
             raise SampleError(f"{meta.where}: {meta.name!r} is described at {found[meta.name].where} already")
         found[meta.name] = meta
     return found
-
-
-def forward_of(tree: ast.Module, file: Path) -> ast.FunctionDef:
-    """Find the method `forward` of the class `GraphModule`.
-
-    Raises:
-        SampleError: there is none, or it takes anything but plain arguments.
-    """
-    for kind in tree.body:
-        if isinstance(kind, ast.ClassDef) and kind.name == "GraphModule":
-            for node in kind.body:
-                if isinstance(node, ast.FunctionDef) and node.name == "forward":
-                    more = node.args
-                    if more.vararg or more.kwarg or more.kwonlyargs or more.posonlyargs or not more.args:
-                        raise SampleError(f"{file}:{node.lineno}: forward must take self and arguments by name")
-                    return node
-            raise SampleError(f"{file}:{kind.lineno}: GraphModule has no method forward")
-    raise SampleError(f"{file}: wanted a class GraphModule, got none")
-
-
-_HEAD = re.compile(r"^[ \t]+def forward\(.*?\)(?:[ \t]*->[^\n]*)?:[ \t]*$", re.MULTILINE | re.DOTALL)
-
-
-def _signature(file: Path) -> ast.FunctionDef:
-    """Find `forward`, without its statements where they can be told from the rest: they are nearly all of the file."""
-    text = read_text(file)
-    if head := _HEAD.search(text):
-        try:
-            return forward_of(parse_text(text[: head.end()] + " pass", file), file)
-        except SampleError:
-            pass
-    return forward_of(parse_text(text, file), file)
-
-
-def arguments_of(forward: ast.FunctionDef) -> list[ast.arg]:
-    """Give the arguments of `forward` without its `self`."""
-    return forward.args.args[1:]
 
 
 def _argument(node: ast.arg) -> Argument:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType
 
 from libbench.samples.literals import parse_text, read_text
-from libbench.samples.reading import forward_of
+from libbench.samples.signature import forward_of
 
 _DEVICE = re.compile(r"(cpu|cuda|xla|mps|xpu|hpu|npu|privateuseone)(:\d+)?")
 _PLACED = re.compile(r"device|cpu|cuda|xla|mps|xpu|hpu|npu|privateuseone|autocast")

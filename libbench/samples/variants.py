@@ -84,9 +84,8 @@ class Variant:
         for name, sizes in self.shapes.items():
             value = named.get(name)
             if not isinstance(value, torch.Tensor):
-                raise LibbenchError(
-                    f"no input {name!r} is a tensor{did_you_mean(name, named)}; there are {list(named)}"
-                )
+                hint = did_you_mean(name, named)
+                raise LibbenchError(f"no input {name!r} is a tensor{hint}; there are {', '.join(named)}")
             if len(sizes) != value.dim():
                 wanted = "x".join(map(str, sizes))
                 raise LibbenchError(f"{name} has the shape {tuple(value.shape)}, which cannot become {wanted}")
