@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from libbench.cli.arguments import add_limits, add_list, add_pages, add_summaries
+from libbench.cli.flags import add_limits, add_list, add_pages, add_summaries
 from libbench.graphnet.keys import Args, check_and_complete_args, meanings, read_config
 
 _JSON = "JSON, plain or as base64, or a file with it"
