@@ -298,6 +298,7 @@ def test_quick_changes_only_the_budget(libbench, config, tmp_path):
         "precision": 0.01,
         "budget": 6.0,
         "warmup": None,
+        "least": None,
     }
 
 

@@ -98,7 +98,7 @@ def test_the_text_is_a_config_file_as_one_would_write_it():
         "_1 = L(torch.nn.ReLU)()\n"
         "model = L(torch.nn.Sequential)(L(torch.nn.Linear)(in_features=4, out_features=3), _1, _1)\n"
         "opt = L(torch.optim.SGD).partial(lr=0.1)\n"
-        "timer = libbench.settings.Timer(pairs=3, precision=0.01, budget=30.0, warmup=None)\n"
+        "timer = libbench.settings.Timer(pairs=3, precision=0.01, budget=30.0, warmup=None, least=None)\n"
         "n = 3\n"
     )
     assert "cfg.n = 3\n" in LazyConfig.to_py(cfg, prefix="cfg.")

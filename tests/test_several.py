@@ -122,7 +122,7 @@ def test_two_loaders_of_one_dataset_class_have_two_results(config):
                 super().__init__(torch.eye(3)[(start + i) % 3] for i in range(4))
         def labels(start):
             return [(start + i) % 3 for i in range(4)]
-        model = L(torch.nn.Identity)()
+        model = L(torch.nn.Softmax)(dim=-1)
         data = L(Several)(val=L(IndexedLoader)(dataset=L(Rows)(start=0), batch_size=3),
                           test=L(IndexedLoader)(dataset=L(Rows)(start=1), batch_size=3))
         evaluator = L(BySource)(val=L(Accuracy)(labels=L(labels)(start=0)), test=L(Accuracy)(labels=L(labels)(start=2)))

@@ -132,7 +132,8 @@ class FloatStatistics:
             r, t = sides[0].numpy(), sides[1].numpy()
         count = len(r) if finite is None else int(np.count_nonzero(finite))
         if self.sums is not None:
-            self.sums.add(*sides, space.tensors["difference"] if peak > 0 else None, count)
+            apart, sizes = space.tensors["difference"], space.tensors["absolute"]
+            self.sums.add(*sides, apart if peak > 0 else None, sizes, count)
         wrong: Array | None = None
         known: int | None = None
         far: Array | None = None
