@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -284,3 +285,10 @@ class MetricReport:
     allowed: float
     verdict: Verdict
     note: str = ""
+
+
+def level_text(level: float | None) -> str:
+    """Give a tolerance level; "exact" for one that allows nothing, "never" for one that is not there."""
+    if level is None or math.isnan(level):
+        return "-"
+    return f"{level:.2f}" if math.isfinite(level) else "exact" if level < 0 else "never"

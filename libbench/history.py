@@ -10,6 +10,7 @@ from typing import Literal
 
 from libbench.comparability import speed_differs
 from libbench.entry import GRADES, Entry, unlike_runs
+from libbench.findings import level_text
 from libbench.measured import SpeedVerdict
 from libbench.result import Unlike
 from libbench.speed import APART_ZONE, ZONE, verdict_of, welch
@@ -219,12 +220,8 @@ def _outcome(newest: Entry, earlier: Sequence[Entry], rule: Rule) -> OutcomeChan
     if not rises or rises[path] < rule.levels:
         return OutcomeChange("alike", "", before)
     more = sum(rise >= rule.levels for rise in rises.values()) - 1
-    text = f"t* of {path} {_level(before.levels[path])} -> {_level(newest.levels[path])}"
+    text = f"t* of {path} {level_text(before.levels[path])} -> {level_text(newest.levels[path])}"
     return OutcomeChange("worse", text + (f" (and {more:,} more)" if more else ""), before)
-
-
-def _level(value: float) -> str:
-    return f"{value:.2f}" if math.isfinite(value) else "exact" if value < 0 else "never"
 
 
 def _speed(newest: Entry, earlier: Sequence[Entry], rule: Rule, confidence: float) -> SpeedChange:

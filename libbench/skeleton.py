@@ -24,10 +24,11 @@ def skeleton_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Skeleto
     # This is a part of every timed call, and most have nothing but tensors, or these in plain containers.
     if {type(leaf) for leaf in leaves} == {torch.Tensor} and len({id(leaf) for leaf in leaves}) == len(leaves):
         return (len(args), *kwargs, *[leaf.dtype for leaf in leaves]), leaves
-    known: dict[int, torch.Tensor] = {}
+    known: dict[int, tuple[int, torch.Tensor]] = {}
     try:
         key = _key((tuple(args), dict(kwargs)), known)
-        return (key, *[leaf.dtype for leaf in known.values()]), list(known.values())
+        found = [leaf for _, leaf in known.values()]
+        return (key, *[leaf.dtype for leaf in found]), found
     except _OddError:
         return _slow_skeleton((tuple(args), dict(kwargs)))
 
@@ -36,11 +37,10 @@ class _OddError(Exception):
     """A value that is neither a plain one nor a plain container."""
 
 
-def _key(value: Any, known: dict[int, torch.Tensor]) -> Any:
+def _key(value: Any, known: dict[int, tuple[int, torch.Tensor]]) -> Any:
     kind = type(value)
     if kind is torch.Tensor:
-        known.setdefault(id(value), value)
-        return list(known).index(id(value))
+        return known.setdefault(id(value), (len(known), value))[0]
     if value is None or kind in (bool, int, float, str):
         return kind, value  # the kind tells True from 1
     if isinstance(value, tuple | list):

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from libbench.cli.graphs import wants_samples
 from libbench.cli.kept import Kept, json_files, summary_files
-from libbench.cli.locate import located, question_of
 from libbench.cli.output import style_of
 from libbench.cli.pages import check_pages, listed, write_pages
 from libbench.cli.pairs import groups_of
@@ -50,6 +49,9 @@ def main(arguments: argparse.Namespace) -> int:
                     if not kept.prints:
                         progress.print(_report(comparison, arguments))
                     if arguments.locate and comparison.outputs and comparison.outputs.verdict == "different":
+                        # The search is imported only where there is something to look for.
+                        from libbench.cli.locate import located, question_of
+
                         found = located(*pairs[number], question_of(arguments), progress)
                         kept.keep(number, replace(comparison, located=found))
                         if not kept.prints:

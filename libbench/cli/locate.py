@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from libbench.cli.kept import Kept, json_files
-from libbench.cli.output import style_of, tell
+from libbench.cli.output import style_of
+from libbench.cli.pages import draw
 from libbench.cli.pairs import groups_of
 from libbench.cli.progress import Progress
 from libbench.errors import LibbenchError
@@ -16,7 +17,6 @@ from libbench.report import plots
 from libbench.report.charts.located import located_charts
 from libbench.report.json import located_to_json
 from libbench.report.located import render_located
-from libbench.report.words import plural
 from libbench.saved import AnySide
 
 
@@ -36,8 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
             kept.keep(number, found)
             progress.print(render_located(found, verbose=arguments.verbose, **style_of()))
     if arguments.plots is not None:
-        charts = [chart for found in kept.all for chart in located_charts(found)]
-        tell(f"{arguments.plots}: {plural(len(plots.write_plots(charts, arguments.plots)), 'plot')}")
+        draw([chart for found in kept.all for chart in located_charts(found)], arguments.plots)
     kept.tell_broken()
     return max(found.exit_code for found in kept.all)
 

@@ -71,12 +71,23 @@ def one_line(error: BaseException) -> str:
 
 def _command(arguments: argparse.Namespace) -> int:
     """Run a command, which has a module of its own by its name."""
-    if arguments.command not in _WITHOUT_CHILDREN:
+    return run_module(
+        f"libbench.cli.{arguments.command}", arguments, children=arguments.command not in _WITHOUT_CHILDREN
+    )
+
+
+def run_module(name: str, arguments: argparse.Namespace, *, children: bool = True) -> int:
+    """Import a module and call its `main` with the arguments.
+
+    Args:
+        children: whether it runs models, which live in processes of their own.
+    """
+    if children:
         from libbench.child import warm_up
 
         # The fork server imports torch on another core while this process imports it for the configs.
         warm_up()
-    code: int = importlib.import_module(f"libbench.cli.{arguments.command}").main(arguments)
+    code: int = importlib.import_module(name).main(arguments)
     return code
 
 

@@ -1,15 +1,18 @@
-"""The report as a page and as plots, where flags ask for them."""
+"""The report as a page and as plots, where flags ask for them.
+
+What makes these is imported only then: most runs ask for neither.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from libbench.cli.output import tell
 from libbench.errors import LibbenchError
 from libbench.records import write_text
-from libbench.report import plots
-from libbench.report.html import page
+from libbench.report.charts.chart import Chart
 from libbench.report.results import Entry, Listed
 from libbench.report.words import plural
 from libbench.result import Comparison
@@ -23,11 +26,15 @@ def check_pages(arguments: argparse.Namespace) -> None:
         LibbenchError: a path is one that nothing can be written to.
     """
     if arguments.html is not None:
+        from libbench.report.html import page
+
         page.check_installed()
         if arguments.html.is_dir():
             raise LibbenchError(f"--html wants a file, got the folder {arguments.html}")
         arguments.html.parent.mkdir(parents=True, exist_ok=True)
     if arguments.plots is not None:
+        from libbench.report import plots
+
         plots.check_installed()
         arguments.plots.mkdir(parents=True, exist_ok=True)
 
@@ -40,11 +47,21 @@ def write_pages(arguments: argparse.Namespace, lists: Sequence[Listed]) -> None:
     """
     if not any(each.entries for each in lists):
         return
+    if arguments.html is None and arguments.plots is None:
+        return
+    from libbench.report.html import page
+
     if arguments.html is not None:
         write_text(arguments.html, page.page_of(lists))
     if arguments.plots is not None:
-        written = plots.write_plots(page.charts_of(lists), arguments.plots)
-        tell(f"{arguments.plots}: {plural(len(written), 'plot')}")
+        draw(page.charts_of(lists), arguments.plots)
+
+
+def draw(charts: Iterable[Chart], folder: Path) -> None:
+    """Draw charts into a folder, and say how many there are."""
+    from libbench.report import plots
+
+    tell(f"{folder}: {plural(len(plots.write_plots(charts, folder)), 'plot')}")
 
 
 def listed(comparisons: Sequence[Comparison]) -> list[Listed]:

@@ -12,6 +12,7 @@ from libbench.categories import Known, Rule, Trait, categorised
 from libbench.cli.output import put, style_of
 from libbench.errors import LibbenchError
 from libbench.records import encode, write_json
+from libbench.report.documents import names_of
 from libbench.report.json import from_json
 from libbench.report.scores import headline, render
 from libbench.rowfile import read_rows, sample_of
@@ -33,7 +34,7 @@ def main(arguments: argparse.Namespace) -> int:
     )
     by = _category(arguments.category)
     files = [file for given in arguments.results for file in _files(given)]
-    runs = [(name, str(file), categorised(_read(file), by)) for name, file in zip(_names(files), files, strict=True)]
+    runs = [(name, str(file), categorised(_read(file), by)) for name, file in zip(names_of(files), files, strict=True)]
     scores = score_runs(runs, settings)
     put(render(scores, **style_of()))
     if arguments.json is not None:
@@ -80,12 +81,6 @@ def _files(given: Path) -> list[Path]:
     if not found:
         raise LibbenchError(f"{given} has no file of results: wanted one that ends in {', '.join(_ENDINGS)}")
     return found
-
-
-def _names(files: Sequence[Path]) -> list[str]:
-    """Give each file's stem, or all that was given where two have one stem."""
-    stems = [file.stem for file in files]
-    return [stem if stems.count(stem) == 1 else str(file) for stem, file in zip(stems, files, strict=True)]
 
 
 def _read(file: Path) -> list[Known]:

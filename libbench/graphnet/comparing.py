@@ -18,7 +18,7 @@ from libbench.result import SIDES, Comparison
 from libbench.rows import Row
 
 
-def compare(arguments: argparse.Namespace) -> int:
+def main(arguments: argparse.Namespace) -> int:
     """Compare both configs on every sample, and give the largest exit code."""
     check_pages(arguments)
     texts = arguments.reference_config, arguments.target_config

@@ -8,7 +8,7 @@ from typing import Any
 
 from libbench.config import Call
 from libbench.errors import ConfigError, did_you_mean
-from libbench.graphnet.keys import Args, json_object
+from libbench.graphnet.keys import NOTHING, Args, json_object
 
 
 @dataclass(frozen=True)
@@ -83,5 +83,5 @@ def _missing(compiler: str) -> str:
 def _settings(args: Args, name: str) -> dict[str, Any]:
     given = args.backend_config
     if isinstance(given, str):
-        return json_object(given, f"backend_config of {name}") if given.strip() not in ("", "None", "null") else {}
+        return json_object(given, f"backend_config of {name}") if given.strip() not in NOTHING else {}
     return dict(given or {})

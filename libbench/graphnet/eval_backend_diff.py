@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
-from libbench.cli.main import guarded
+from libbench.cli.main import guarded, run_module
 from libbench.graphnet.arguments import diff_arguments
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare, and give the exit code of `libbench diff`: the largest of all samples."""
     arguments = diff_arguments(argv)
-    return guarded(lambda: _run(arguments), traceback_wanted=arguments.traceback)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from libbench.child import warm_up
-
-    # The fork server imports torch on another core while this process does.
-    warm_up()
-    from libbench.graphnet.comparing import compare
-
-    return compare(arguments)
+    work = "libbench.graphnet.comparing"  # imported only when the arguments are understood
+    return guarded(lambda: run_module(work, arguments), traceback_wanted=arguments.traceback)
 
 
 if __name__ == "__main__":

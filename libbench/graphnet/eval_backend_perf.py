@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
-from libbench.cli.main import guarded
+from libbench.cli.main import guarded, run_module
 from libbench.graphnet.arguments import perf_arguments
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, and give 0, or 2 where a sample failed."""
     arguments = perf_arguments(argv)
-    return guarded(lambda: _run(arguments), traceback_wanted=arguments.traceback)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from libbench.child import warm_up
-
-    # The fork server imports torch on another core while this process does.
-    warm_up()
-    from libbench.graphnet.running import run_all
-
-    return run_all(arguments)
+    work = "libbench.graphnet.running"  # imported only when the arguments are understood
+    return guarded(lambda: run_module(work, arguments), traceback_wanted=arguments.traceback)
 
 
 if __name__ == "__main__":

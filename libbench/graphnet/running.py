@@ -23,7 +23,7 @@ FAILED = 2
 """The exit code where a sample failed."""
 
 
-def run_all(arguments: argparse.Namespace) -> int:
+def main(arguments: argparse.Namespace) -> int:
     """Run the config on every sample; give 0, or 2 where one failed."""
     args = args_of(arguments.config, "config", arguments)
     samples = samples_of(arguments, args)

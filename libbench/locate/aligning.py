@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from libbench.locate.graph import Graph, Op, replaced
+from libbench.locate.graph import Graph, Link, Op, replaced
 
 Token = Callable[[Op], Hashable]
 
@@ -72,7 +72,7 @@ def _of(link: Any, found: Sequence[int]) -> Hashable:
 
 
 def _whole(op: Op) -> Hashable:
-    return op.name, op.module, op.shapes, repr(replaced((op.args, op.kwargs), lambda link: type(link).__name__))
+    return op.name, op.module, op.shapes, repr(replaced((op.args, op.kwargs), Link, lambda link: type(link).__name__))
 
 
 def _without_constants(op: Op) -> Hashable:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from libbench.errors import LibbenchError
-from libbench.locate.graph import Given, Graph, Held, Made, Op, leaves, shapes_of
+from libbench.locate.graph import Given, Graph, Held, Made, Op, leaves, replaced, shapes_of
 from libbench.locate.lines import line_in
 from libbench.locate.recording import given_of
 from libbench.locate.watching import paths_of
@@ -115,15 +115,7 @@ class _Reading:
         )
 
     def _taken(self, value: Any) -> Any:
-        if isinstance(value, torch.fx.Node):
-            return self._values[value.name]
-        if isinstance(value, tuple):
-            return tuple(self._taken(each) for each in value)
-        if isinstance(value, list):
-            return [self._taken(each) for each in value]
-        if isinstance(value, dict):
-            return {key: self._taken(each) for key, each in value.items()}
-        return value
+        return replaced(value, torch.fx.Node, lambda node: self._values[node.name])
 
 
 def _numbered(made: Any, op: int, count: Any) -> Any:

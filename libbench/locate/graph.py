@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import UnionType
 from typing import Any
 
 import torch
@@ -84,7 +85,7 @@ class Op:
 
     def run(self, value: Callable[[Link], Any]) -> list[Any]:
         """Call it and give its outputs, leaf by leaf; `value` gives what stands for a link."""
-        args, kwargs = replaced(self.args, value), replaced(self.kwargs, value)
+        args, kwargs = replaced(self.args, Link, value), replaced(self.kwargs, Link, value)
         return leaves(self.function(*args, **kwargs))
 
 
@@ -116,7 +117,7 @@ class Graph:
 
 def links(value: Any) -> Iterator[Link]:
     """Give the links in a nesting of lists, tuples and dicts."""
-    if isinstance(value, Made | Given | Held):
+    if isinstance(value, Link):
         yield value
     elif isinstance(value, tuple | list):
         for each in value:
@@ -126,16 +127,16 @@ def links(value: Any) -> Iterator[Link]:
             yield from links(each)
 
 
-def replaced(value: Any, put: Callable[[Link], Any]) -> Any:
-    """Give a nesting with something in place of every link."""
-    if isinstance(value, Made | Given | Held):
+def replaced(value: Any, kind: type | UnionType, put: Callable[[Any], Any]) -> Any:
+    """Give a nesting of lists, tuples and dicts with something in place of everything of a kind."""
+    if isinstance(value, kind):
         return put(value)
     if isinstance(value, tuple):
-        return tuple(replaced(each, put) for each in value)
+        return tuple(replaced(each, kind, put) for each in value)
     if isinstance(value, list):
-        return [replaced(each, put) for each in value]
+        return [replaced(each, kind, put) for each in value]
     if isinstance(value, dict):
-        return {key: replaced(each, put) for key, each in value.items()}
+        return {key: replaced(each, kind, put) for key, each in value.items()}
     return value
 
 

@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-from libbench.locate.graph import Given, Graph, Held, Link, Made, Op, leaves, shapes_of
+from libbench.locate.graph import Given, Graph, Held, Link, Made, Op, leaves, replaced, shapes_of
 from libbench.locate.lines import current_line
 from libbench.locate.watching import Watched, watched
 from libbench.tree import tensors
@@ -72,7 +72,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        taken, named = self._linked(args), self._linked(kwargs)
+        taken, named = (replaced(each, torch.Tensor, self.link) for each in (args, kwargs))
         out = func(*args, **kwargs)
         outputs = leaves(out)
         for leaf, tensor in enumerate(outputs):
@@ -80,14 +80,3 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 self._known[tensor] = Made(len(self.ops), leaf)
         self.ops.append(Op(func, taken, named, self._seen.path, current_line(), shapes_of(outputs)))
         return out
-
-    def _linked(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return self.link(value)
-        if isinstance(value, tuple):
-            return tuple(self._linked(each) for each in value)
-        if isinstance(value, list):
-            return [self._linked(each) for each in value]
-        if isinstance(value, dict):
-            return {key: self._linked(each) for key, each in value.items()}
-        return value

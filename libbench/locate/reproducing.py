@@ -15,7 +15,7 @@ from libbench.config import to_text
 from libbench.errors import ConfigError, LibbenchError
 from libbench.job import Job
 from libbench.locate.capture import Runnable
-from libbench.locate.graph import Graph, Op, replaced
+from libbench.locate.graph import Graph, Link, Op, replaced
 from libbench.locate.lockstep import Lockstep
 from libbench.locate.modules import in_dtypes
 from libbench.locate.recording import held_by
@@ -155,7 +155,7 @@ def _call(op: Op, values: Mapping[Any, Any], held: _Tensors, side: str) -> str:
             names[id(tensor)] = held.name(side, tensor)
         return names[id(tensor)]
 
-    args, kwargs = (replaced(part, lambda link: values[link]) for part in (op.args, op.kwargs))
+    args, kwargs = (replaced(part, Link, lambda link: values[link]) for part in (op.args, op.kwargs))
     given = [_written(each, name) for each in args]
     given += [f"{key}={_written(each, name)}" for key, each in kwargs.items()]
     if not isinstance(op.function, torch._ops.OpOverload):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from libbench.findings import Extreme, LeafReport, MetricReport, OutputsReport
+from libbench.findings import Extreme, LeafReport, MetricReport, OutputsReport, level_text
 from libbench.report.page import Cell, Column, Page
 from libbench.report.words import Tone, apart, cut, differ, figure, one_line, plural, shorten
 from libbench.result import Comparison, Verdict
@@ -127,13 +126,6 @@ def extreme_text(extreme: Extreme | None) -> str:
     """Give a largest difference with two or three significant digits."""
     value = extreme.value if extreme else None
     return figure(value, 3 if value is not None and abs(value) >= 1e-3 else 2)
-
-
-def level_text(level: float | None) -> str:
-    """Give a tolerance level; "exact" for one that allows nothing, "never" for one that is not there."""
-    if level is None or math.isnan(level):
-        return "-"
-    return f"{level:.2f}" if math.isfinite(level) else "exact" if level < 0 else "never"
 
 
 def _mismatch(leaf: LeafReport) -> str:

@@ -17,6 +17,7 @@ from libbench.findings import LeafReport
 from libbench.job import LIMITS
 from libbench.report.background import PASSING, flat
 from libbench.report.costs import call_seconds, first_call
+from libbench.report.documents import documents_in
 from libbench.report.headline import wall
 from libbench.report.json import COMPARISON, from_json, result_from_json
 from libbench.report.many import finding, verdict_word
@@ -28,7 +29,6 @@ from libbench.speed import process_logs
 
 _OWN = ("config", "compiler", "compiled")
 """What each of two sides has of its own."""
-_LISTS = ("comparisons", "results")
 _YEAR_10000 = 253_402_300_800
 _ENDS = (".json", ".jsonl")
 
@@ -85,7 +85,7 @@ def _files(path: Path) -> Iterator[Path]:
     yield from (f for f in found if f.suffix in _ENDS and f.parent not in outputs and f.name != INDEX)
 
 
-def _documents(file: Path) -> Iterator[Any]:
+def _documents(file: Path) -> list[Any]:
     """Give every comparison or result of a file.
 
     Raises:
@@ -93,16 +93,10 @@ def _documents(file: Path) -> Iterator[Any]:
     """
     try:
         if file.suffix == ".jsonl":
-            yield from read_rows(file)
-            return
-        document = json.loads(file.read_text(encoding="utf-8"))
+            return list(read_rows(file))
+        return documents_in(json.loads(file.read_text(encoding="utf-8")))
     except (LibbenchError, ValueError, RecursionError) as error:
         raise _NotOursError(one_line(str(error))) from error
-    for name in _LISTS:
-        if isinstance(document, dict) and isinstance(document.get(name), list):
-            yield from document[name]
-            return
-    yield document
 
 
 def _entry(document: Any, file: Path) -> Entry | None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from libbench.entry import Entry, unlike_runs
+from libbench.findings import level_text
 from libbench.history import FALSE_ALARMS, History, OutcomeVerdict, SpeedChange, Trend
 from libbench.report.headline import SPEED_TONES, Piece
 from libbench.report.many import TONES
@@ -210,7 +211,6 @@ def _baselines(trend: Trend) -> Iterator[tuple[str, Entry]]:
 def _entry_row(entry: Entry) -> list[Cell]:
     value, low, high = ("-", "", "") if entry.ratio is None else ratio(entry.ratio, entry.low, entry.high)
     interval = f" [{low}, {high}]" if entry.low is not None else ""
-    level = max(entry.levels.values(), default=None)
     return [
         when(entry),
         (entry.verdict, TONES.get(entry.verdict, "warn")) if entry.verdict != "ran" else "ran",
@@ -219,7 +219,7 @@ def _entry_row(entry: Entry) -> list[Cell]:
         seconds(entry.seconds[1]),
         seconds(entry.first_call),
         nbytes(max(entry.peak.values(), default=None)),
-        "-" if level is None else "exact" if level < -1e300 else f"{level:.2f}",
+        level_text(max(entry.levels.values(), default=None)),
     ]
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from libbench.config.places import short
+from libbench.findings import level_text
 from libbench.located import Cost, Deviation, Located, ModuleRow, ModulesReport, OpRow, OpsReport
 from libbench.report.headline import LONGEST
 from libbench.report.page import Cell, Column, Page, TextPage
@@ -120,7 +121,7 @@ def _module_row(row: ModuleRow) -> list[Cell]:
     tone: Tone = "plain" if row.own else "dim"
     cells = [
         row.path or "(model)", str(row.call), "yes" if row.own else "no", figure(found.local), _ratio(found.ratio),
-        figure(found.total), _level(found.level), _pair(row.dtypes), _pair([_shape(shape) for shape in row.shapes]),
+        figure(found.total), level_text(found.level), _pair(row.dtypes), _pair([_shape(shape) for shape in row.shapes]),
         _where(row.source),
     ]  # fmt: skip
     return [(cell, tone) for cell in cells]
@@ -132,7 +133,7 @@ def _operator_row(row: OpRow, inside: str) -> list[Cell]:
     return [
         f"{row.operator}{' (added)' if row.additional else ''}", module or ("." if inside else "(model)"),
         figure(found.local), _ratio(found.ratio), figure(found.inherited), figure(found.total), figure(found.gain),
-        _level(found.level), _pair(row.dtypes), _shape(row.shape), _where(row.source),
+        level_text(found.level), _pair(row.dtypes), _shape(row.shape), _where(row.source),
     ]  # fmt: skip
 
 
@@ -218,10 +219,6 @@ def _both(counts: tuple[int, int], noun: str) -> str:
 
 def _ratio(value: float | None) -> str:
     return "-" if value is None else figure(value, 2)
-
-
-def _level(value: float | None) -> str:
-    return "-" if value is None else "never" if value == math.inf else "exact" if value == -math.inf else f"{value:.2f}"
 
 
 def _pair(values: Sequence[str]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from libbench.categories import Known, categorised
 from libbench.errors import LibbenchError
+from libbench.report.documents import documents_in, names_of
 from libbench.report.json import from_json
 from libbench.report.words import one_line
 from libbench.result import Comparison
@@ -18,7 +19,6 @@ from libbench.scored import scored
 from libbench.scores import Scores
 from libbench.scoring import score_runs
 
-_MANY = "comparisons"
 _SAVED = "comparison.json"
 
 
@@ -58,11 +58,9 @@ def read_lists(paths: Sequence[Path]) -> list[Listed]:
         OSError: it cannot be read.
     """
     files = [_file_of(path) for path in paths]
-    stems = [path.stem for path in paths]
-    names = [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, paths, strict=True)]
     lists = [
-        Listed(one_line(name), str(file), tuple(_read(file))) for name, file in zip(names, files, strict=True)
-    ]  # fmt: skip
+        Listed(one_line(name), str(file), tuple(_read(file))) for name, file in zip(names_of(paths), files, strict=True)
+    ]
     for each in lists:
         if not each.entries:
             raise LibbenchError(f"{each.file} has no comparison")
@@ -103,7 +101,7 @@ def _read(file: Path) -> Iterator[Entry]:
         yield Entry(one_line(str(document.get("row") or comparison.target.job.name)), comparison, sample)
 
 
-def _documents(file: Path) -> Iterator[Mapping[str, Any]]:
+def _documents(file: Path) -> Iterator[Any]:
     """Give the documents of a file: one, or several as one object, or one a line."""
     try:
         document = json.loads(file.read_bytes())
@@ -112,5 +110,4 @@ def _documents(file: Path) -> Iterator[Mapping[str, Any]]:
         return
     if not isinstance(document, dict):
         raise LibbenchError(f"{file} holds no comparison, but {type(document).__name__}")
-    many = document.get(_MANY)
-    yield from many if isinstance(many, list) else [document]
+    yield from documents_in(document)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from libbench.findings import LeafReport, LeafTruth
+from libbench.findings import LeafReport, LeafTruth, level_text
 from libbench.report.charts.chart import Axis, Block, Chart, Dots, Line, Mark
-from libbench.report.compared import level_text
 from libbench.report.words import figure, plural, shorten
 from libbench.result import Comparison
 
