@@ -1,0 +1,168 @@
+"""The parts of a loop, compiled one by one, with the loop around them as it is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from libbench.errors import LibbenchError, UnsupportedError
+from libbench.interfaces import Batch, Compiled, Compiler
+from libbench.methods import method_of
+from libbench.result import CompileFacts
+
+
+class Inside:
+    """Compiles methods that the workload's method calls, each by itself, and runs that around them as it is.
+
+    A loop such as `generate` can be neither exported nor traced, but what it calls for every token can. Each method is
+    compiled when it is first called, for the arguments of that call; between calls the model is as it was.
+
+    Args:
+        compiler: compiles each of the methods.
+        methods: names of methods of the model, as "step", or of a module in it, as "encoder.forward".
+    """
+
+    def __init__(self, compiler: Compiler, methods: Sequence[str]) -> None:
+        if isinstance(methods, str) or not methods or not all(isinstance(name, str) for name in methods):
+            raise TypeError(f"methods must be a list of at least one name, got {methods!r}")
+        if len(set(methods)) != len(methods):
+            raise ValueError(f"methods must be named once each, got {methods!r}")
+        self.compiler = compiler
+        self.methods = tuple(methods)
+
+    def compile(self, model: Any, example: Batch, method: str) -> Compiled:
+        """Put the compiled methods in the place of the model's own for as long as a call of the method takes.
+
+        Raises:
+            LibbenchError: the model has no such method or module, or the method itself is to be compiled.
+        """
+        if method in self.methods:
+            raise LibbenchError(f"Inside compiles what {method!r} calls, and not itself; name its compiler instead")
+        inner = [_Inner(self.compiler, *_found(model, path), path, example) for path in self.methods]
+        call = _Around(method_of(model, method), inner)
+        name = type(self.compiler).__qualname__
+        return Compiled(call, f"{name} inside {method}: {', '.join(self.methods)}", call.facts, release=call.release)
+
+
+class _Around:
+    """A method that finds compiled ones in the place of others while it runs."""
+
+    def __init__(self, method: Callable[..., Any], inner: Sequence[_Inner]) -> None:
+        self._method, self._inner = method, inner
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for each in self._inner:
+            each.put()
+        try:
+            return self._method(*args, **kwargs)
+        finally:
+            for each in self._inner:
+                each.take_away()
+
+    def facts(self) -> CompileFacts:
+        """Say of all methods together what was compiled, with the compiler's version and notes."""
+        done = [each.facts() for each in self._inner]
+        versions = (each.compiled.version for each in self._inner if each.compiled is not None)
+        unused = (f"{each.path} was never called" for each in self._inner if each.compiled is None)
+        notes = [*versions, *unused, *(note for facts in done for note in facts.notes)]
+        return CompileFacts(
+            graphs=_total(facts.graphs for facts in done),
+            breaks=_total(facts.breaks for facts in done),
+            recompiles=_total(facts.recompiles for facts in done),
+            fallbacks=tuple(dict.fromkeys(name for facts in done for name in facts.fallbacks)),
+            artefact_bytes=_total(facts.artefact_bytes for facts in done),
+            calls=_total(facts.calls for facts in done),
+            notes=tuple(dict.fromkeys(notes)),
+        )
+
+    def release(self) -> None:
+        """Forget what was compiled."""
+        for each in self._inner:
+            if each.compiled is not None and each.compiled.release is not None:
+                each.compiled.release()
+
+
+class _Inner:
+    """One method, compiled when it is first called.
+
+    Attributes:
+        path: of the method, from the model.
+        compiled: None until then.
+    """
+
+    def __init__(self, compiler: Compiler, owner: Any, name: str, path: str, example: Batch) -> None:
+        self._compiler, self._owner, self._name, self._example = compiler, owner, name, example
+        self._names = _names(getattr(owner, name))
+        self._before: Mapping[str, Any] = {}
+        self.path = path
+        self.compiled: Compiled | None = None
+
+    def put(self) -> None:
+        """Stand in the method's place."""
+        own = vars(self._owner)
+        self._before = {self._name: own[self._name]} if self._name in own else {}
+        own[self._name] = self
+
+    def take_away(self) -> None:
+        """Leave the method as it was."""
+        own = vars(self._owner)
+        own.pop(self._name, None)
+        own.update(self._before)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # A compiler finds the method by its name, now and when it has to compile again.
+        self.take_away()
+        try:
+            if args and kwargs:
+                args, kwargs = (), {**self._by_name(args), **kwargs}
+            if self.compiled is None:
+                example = Batch(self._example.indices, kwargs or args, self._example.number)
+                self.compiled = self._compiler.compile(self._owner, example, self._name)
+            return self.compiled.call(*args, **kwargs)
+        except Exception as error:
+            error.add_note(f"in {self.path}")
+            raise
+        finally:
+            self.put()
+
+    def facts(self) -> CompileFacts:
+        """Say what was compiled; nothing before the first call."""
+        if self.compiled is None:
+            return CompileFacts(graphs=0, calls=0)
+        return self.compiled.facts() if self.compiled.facts else CompileFacts()
+
+    def _by_name(self, args: tuple[Any, ...]) -> dict[str, Any]:
+        # The inputs of a batch are the arguments of a call either by place or by name.
+        if len(args) > len(self._names):
+            raise UnsupportedError("arguments by place only, together with others by name")
+        return dict(zip(self._names, args, strict=False))
+
+
+def _names(method: Callable[..., Any]) -> list[str]:
+    """Give the parameters that may be given by place and by name, in order; none for a method without a signature."""
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [each.name for each in parameters if each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+
+
+def _found(model: Any, path: str) -> tuple[Any, str]:
+    """Give the owner of a method, which may be a module inside the model, and the method's name."""
+    within, _, name = path.rpartition(".")
+    owner = model
+    for step in within.split(".") if within else ():
+        if not hasattr(owner, step):
+            raise LibbenchError(f"{type(model).__qualname__} has no module {within!r}, which {path!r} names")
+        owner = getattr(owner, step)
+    method_of(owner, name)
+    if not isinstance(getattr(owner, "__dict__", None), dict):
+        raise LibbenchError(f"no compiled method can be put into a {type(owner).__qualname__}, which {path!r} names")
+    return owner, name
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    """Give the sum of what is known; None where nothing is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
