@@ -272,3 +272,16 @@ def test_a_cache_was_cold_where_one_of_the_methods_found_it_empty(cold, told):
         found.call(EXAMPLE.inputs)
 
     assert found.is_cold() is told
+
+
+def test_each_method_may_have_a_compiler_of_its_own():
+    chosen = {"begin": L(TorchExport)(), "step": L(TorchCompile)(backend="aot_eager")}
+
+    comparison = diff(config(), config(compiler=L(Inside)(compiler=chosen)), NO_SPEED)
+
+    assert comparison.exit_code == 0
+    preparation = comparison.target.preparation
+    assert preparation.compiler == "TorchExport and TorchCompile inside run: begin, step"
+    assert [note.partition(",")[0] for note in preparation.facts.notes] == ["torch.export", "torch.compile aot_eager"]
+    with pytest.raises(ValueError, match="methods must be left out where compiler names them, got"):
+        Inside({"step": Eager()}, ["step"])

@@ -23,16 +23,21 @@ class Inside:
     that call one another, the outer one is compiled as a whole.
 
     Args:
-        compiler: compiles each of the methods.
-        methods: names of methods of the model, as "step", or of a module in it, as "encoder.forward".
+        compiler: compiles each of the methods; or, by method, what compiles it.
+        methods: names of methods of the model, as "step", or of a module in it, as "encoder.forward"; None where
+            `compiler` names them.
     """
 
-    def __init__(self, compiler: Compiler, methods: Sequence[str]) -> None:
-        if isinstance(methods, str) or not methods or not all(isinstance(name, str) for name in methods):
+    def __init__(self, compiler: Compiler | Mapping[str, Compiler], methods: Sequence[str] | None = None) -> None:
+        if isinstance(compiler, Mapping):
+            if methods is not None:
+                raise ValueError(f"methods must be left out where compiler names them, got {methods!r}")
+            methods = list(compiler)
+        if not isinstance(methods, list | tuple) or not methods or not all(isinstance(name, str) for name in methods):
             raise TypeError(f"methods must be a list of at least one name, got {methods!r}")
         if len(set(methods)) != len(methods):
             raise ValueError(f"methods must be named once each, got {methods!r}")
-        self.compiler = compiler
+        self.compilers = dict(compiler) if isinstance(compiler, Mapping) else dict.fromkeys(methods, compiler)
         self.methods = tuple(methods)
 
     def compile(self, model: Any, example: Batch, method: str) -> Compiled:
@@ -44,9 +49,10 @@ class Inside:
         if method in self.methods:
             raise LibbenchError(f"Inside compiles what {method!r} calls, and not itself; name its compiler instead")
         inner: list[_Inner] = []
-        inner += [_Inner(self.compiler, *_found(model, path), path, example, inner) for path in self.methods]
+        inner += [_Inner(self.compilers[path], *_found(model, path), path, example, inner) for path in self.methods]
         call = _Around(method_of(model, method), inner)
-        version = f"{type(self.compiler).__qualname__} inside {method}: {', '.join(self.methods)}"
+        names = dict.fromkeys(type(compiler).__qualname__ for compiler in self.compilers.values())
+        version = f"{' and '.join(names)} inside {method}: {', '.join(self.methods)}"
         return Compiled(call, version, call.facts, cold=call.is_cold, release=call.release)
 
 
