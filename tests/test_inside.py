@@ -115,7 +115,8 @@ def test_a_method_that_is_never_called_is_told_and_is_no_compiled_code():
 def test_where_the_compiler_compiles_nothing_nothing_is_claimed():
     model = Looping()
     found = Inside(Eager(), ["step"]).compile(model, EXAMPLE, "run")
-    found.call(EXAMPLE.inputs)
+    with torch.inference_mode():
+        found.call(EXAMPLE.inputs)
 
     assert (found.facts().graphs, found.facts().calls) == (None, None)
 
@@ -125,9 +126,10 @@ def test_between_calls_the_model_is_as_it_was_even_after_an_error():
     model.begin = own = lambda x: (x * 2, x[:, None])
     found = Inside(TorchExport(), ["begin", "step"]).compile(model, EXAMPLE, "run")
 
-    found.call(EXAMPLE.inputs)
-    with pytest.raises(RuntimeError):
-        found.call(torch.ones(2, 5))
+    with torch.inference_mode():
+        found.call(EXAMPLE.inputs)
+        with pytest.raises(RuntimeError):
+            found.call(torch.ones(2, 5))
 
     assert model.begin is own
     assert "step" not in vars(model)

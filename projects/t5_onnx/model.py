@@ -8,6 +8,7 @@ from torch import nn
 
 from libbench.optional import need
 
+PURPOSE = "projects/t5_onnx"
 PAD, END = 0, 1
 """The tokens that fill up and that end a sequence; a decoder starts from the first."""
 
@@ -32,7 +33,7 @@ def t5(
         cache: False leaves the cache out of what transformers' `forward` gives.
         flat: True gives `FlatT5`, with the very weights that transformers' own has for the same seed.
     """
-    transformers = need("transformers", extra="t5", purpose="projects/t5_onnx")
+    transformers = need("transformers", extra="t5", purpose=PURPOSE)
     config = transformers.T5Config(
         vocab_size=vocabulary,
         d_model=width,
@@ -66,7 +67,9 @@ class FlatT5(nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
-        self.cache = need("transformers", extra="t5", purpose="projects/t5_onnx").EncoderDecoderCache
+        transformers = need("transformers", extra="t5", purpose=PURPOSE)
+        self.cache_type = transformers.EncoderDecoderCache
+        self.output_type = transformers.modeling_outputs.Seq2SeqLMOutput
 
     def encode(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> dict[str, Any]:
         """Give `hidden`, the states of the prompt, `(batch, length, width)`, and `cross`."""
@@ -91,7 +94,7 @@ class FlatT5(nn.Module):
         """
         layers = range(len(self.model.decoder.block))
         names = [(f"key_{i}", f"value_{i}") for i in layers]
-        cache = self.cache([(past[key], past[value], cross[key], cross[value]) for key, value in names])
+        cache = self.cache_type([(past[key], past[value], cross[key], cross[value]) for key, value in names])
         found = self.model(
             encoder_outputs=(hidden,),
             attention_mask=attention_mask,
@@ -106,7 +109,7 @@ class FlatT5(nn.Module):
 
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, decoder_input_ids: torch.Tensor
-    ) -> dict[str, torch.Tensor]:
+    ) -> Any:
         """Give the `logits` of given tokens, as transformers' own does, but step by step."""
         encoded = self.encode(input_ids, attention_mask)
         past, logits = self._no_past(encoded["cross"]), []
@@ -114,7 +117,7 @@ class FlatT5(nn.Module):
             found = self.step(token=token, attention_mask=attention_mask, **encoded, past=past)
             past = found["past"]
             logits.append(found["logits"])
-        return {"logits": torch.stack(logits, dim=1), "encoder_last_hidden_state": encoded["hidden"]}
+        return self.output_type(logits=torch.stack(logits, dim=1), encoder_last_hidden_state=encoded["hidden"])
 
     def generate(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, max_new_tokens: int, streamer: Any = None

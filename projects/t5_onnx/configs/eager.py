@@ -7,6 +7,6 @@ from libbench.workloads.generate import Generate
 from ..data import Prompts
 from ..model import t5
 
-model = L(t5)(width=64, layers=2, heads=4, vocabulary=256)
+model = L(t5)(width=64, layers=2, heads=4, vocabulary=112)
 data = L(IndexedLoader)(dataset=L(Prompts)(length=16, samples=16, vocabulary="${model.vocabulary}"), batch_size=4)
 workload = L(Generate)(max_new_tokens=24)
