@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 FLOORS = (
     "errors tree optional records settings findings located",
     "config",
-    "interfaces job namespaces sampled result measured judge methods noise pick curves drift causes tokens",
+    "interfaces job namespaces sampled result measured decisive judge methods noise pick curves drift causes tokens",
     "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
     "composed recordfiles images stepping post aliases traced flat skeleton inductor",

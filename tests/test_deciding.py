@@ -1,0 +1,145 @@
+"""Which differences of two configs decide: outputs, speed and failures, from Python and on the command line."""
+
+import json
+import runpy
+import shlex
+
+import pytest
+
+from libbench.config import Call, difference, freeze, walk
+from libbench.diff import Plan
+from libbench.job import Job
+from libbench.locate.against import Against
+from libbench.locate.deciding import decide
+from libbench.report.decisive import decisive_headline, render_decisive
+from libbench.report.json import decisive_from_json
+from libbench.rowfile import read_rows
+
+BODY = """
+import time
+from torch import nn
+from libbench.runners.local import Local
+from libbench.settings import Timer
+
+class Net(nn.Linear):
+    def __init__(self, gated=False, gate=1.0, width=4, head=4, wait=0.0, fails=False, pick=None, **idle):
+        super().__init__(4, 3)
+        if width != head:
+            raise ValueError(f"a width of {width} with a head of {head}")
+        self.gate, self.wait, self.fails, self.pick = gate if gated else 1.0, wait, fails, pick
+    def forward(self, x):
+        if self.fails:
+            raise RuntimeError(f"no kernel for a gate of {self.gate}")
+        time.sleep(self.wait)
+        return super().forward(x) * self.gate
+
+idle = dict(a=0, b=0, c=0, d=0, e=[1, 2], f="a", g=(1,), h=None)
+model = L(Net)(options={"depth": 1}, pick=lambda x: x, wait=1e-4, **idle)
+runner = L(Local)(threads=1)
+timer = Timer(pairs=20)
+"""
+IDLE = (
+    "model.a=1", "model.b=1", "model.c=1", "model.d=1", "model.e=[3,4]", "model.f=b", "model.g=[2]", "model.h=1",
+    "model.options.depth=2", "runner.threads=2",
+)  # fmt: skip
+DECIDE = ("model.gated=true", "model.gate=0.5")
+
+
+@pytest.fixture
+def job(config):
+    def load(*overrides, lines=""):
+        return Job.load(config(f"sides{abs(hash(lines)) if lines else ''}", BODY + lines), overrides)
+
+    return load
+
+
+@pytest.fixture
+def decided(tmp_path):
+    def find(reference, target, asked="outputs"):
+        against = Against(reference, Plan(speed=asked == "speed"), tmp_path / "work", lambda name, event: None)
+        return decide(reference, target, asked, lambda job, name: (against.compare(job), False))
+
+    return find
+
+
+def named(found):
+    return {found.places[number] for number in found.members}
+
+
+@pytest.mark.parametrize("places", [(0, 1), (0, 11), (5, 6), (9, 3)])
+def test_two_of_twelve_differences_that_matter_together_are_found(config, decided, places):
+    names = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11"]
+    one, two = (names[place] for place in places)
+    lines = f"""
+    from torch import nn
+    from libbench.runners.local import Local
+    class Both(nn.Linear):
+        def __init__(self, **given):
+            super().__init__(4, 3)
+            self.given = given
+        def forward(self, x):
+            return super().forward(x) * (1 + self.given["{one}"] * self.given["{two}"])
+    model = L(Both)(**dict.fromkeys({names}, 0))
+    runner = L(Local)(threads=1)
+    """
+    file = config("both", lines)
+
+    found = decided(Job.load(file), Job.load(file, [f"model.{name}=1" for name in names]))
+
+    assert named(found) == {f"model.{one}", f"model.{two}"}
+    assert len(found.places) == 12
+    assert (found.verdict, found.of, found.checked, found.rest, found.apart) == ("located", "outputs", True, "holds", ())
+    assert found.runs <= 12 <= found.bound == 19
+    assert [found.of_places((number,)).outcome for number in found.members] == ["holds", "holds"]
+    assert set(found.overrides) == {f"model.{one}=1", f"model.{two}=1"}
+    assert decisive_headline(found).endswith(" together make the outputs differ")
+
+
+def test_differences_that_can_only_be_built_together_are_no_part_of_the_finding(job, decided):
+    found = decided(job(), job("model.width=8", *IDLE[:2], "model.gated=true", *IDLE[2:5], "model.gate=2", "model.head=8"))
+
+    assert named(found) == {"model.gated", "model.gate"}
+    unresolved = [probe for probe in found.probes if probe.outcome == "unresolved"]
+    assert unresolved
+    assert all("with a head of" in probe.finding for probe in unresolved)
+    assert f"{len(unresolved)} could not be judged" in " ".join(render_decisive(found).split())
+
+
+def test_what_makes_a_target_fail_is_found_and_another_failure_is_none(job, decided):
+    found = decided(job(), job("model.width=8", *IDLE[:3], "model.fails=true", "model.head=8"))
+
+    assert (found.of, named(found)) == ("failure", {"model.fails"})
+    assert decisive_headline(found) == (
+        "LOCATED: model.fails alone makes the target fail: target evaluate: RuntimeError: no kernel for a gate of 1.0"
+    )
+
+
+def test_what_makes_a_target_slower_is_found_with_its_interval(job, decided):
+    found = decided(job(), job("model.a=1", "model.wait=0.003", "model.b=1"), "speed")
+
+    assert (found.verdict, found.of, named(found)) == ("located", "speed", {"model.wait"})
+    speedup = found.set.speedup
+    assert speedup.verdict == "slower"
+    assert speedup.low <= speedup.ratio <= speedup.high < 0.5
+    assert decisive_headline(found).startswith("LOCATED: model.wait alone makes it 0.")
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict", "reason"),
+    [
+        ((), "same", "the configs do not differ"),
+        (("model.a=1",), "same", "the same"),
+        (("data.batch_size=5",), "unjudged", "outputs: no output and no metric was compared"),
+    ],
+)
+def test_where_nothing_has_flipped_nothing_is_looked_for(job, decided, target, verdict, reason):
+    found = decided(job(), job(*target))
+
+    assert (found.verdict, found.reason, found.members, found.runs) == (verdict, reason, (), 0)
+
+
+def test_the_tolerance_of_the_target_judges_every_run(job, decided):
+    lenient = decided(job(), job("model.a=1", "tolerance.atol=9", "model.gated=true", "model.gate=0.5"))
+
+    assert lenient.verdict == "same"
+    assert lenient.places == ("model.a", "model.gated", "model.gate")
