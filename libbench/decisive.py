@@ -1,4 +1,4 @@
-"""Which differences of two configs decide: records made of plain values only, so that they can be written as they are."""
+"""Which differences of two configs decide: records of plain values, so that they can be written as they are."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Decisive:
         return self.probes[0] if self.probes else None
 
     @property
-    def set(self) -> Probe | None:
+    def by_itself(self) -> Probe | None:
         """The set by itself; None where none was found."""
         return self.of_places(self.members) if self.members else None
 

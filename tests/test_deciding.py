@@ -2,11 +2,10 @@
 
 import json
 import runpy
-import shlex
 
 import pytest
 
-from libbench.config import Call, difference, freeze, walk
+from libbench.config import LazyConfig, difference
 from libbench.diff import Plan
 from libbench.job import Job
 from libbench.locate.against import Against
@@ -42,7 +41,6 @@ IDLE = (
     "model.a=1", "model.b=1", "model.c=1", "model.d=1", "model.e=[3,4]", "model.f=b", "model.g=[2]", "model.h=1",
     "model.options.depth=2", "runner.threads=2",
 )  # fmt: skip
-DECIDE = ("model.gated=true", "model.gate=0.5")
 
 
 @pytest.fixture
@@ -88,7 +86,8 @@ def test_two_of_twelve_differences_that_matter_together_are_found(config, decide
 
     assert named(found) == {f"model.{one}", f"model.{two}"}
     assert len(found.places) == 12
-    assert (found.verdict, found.of, found.checked, found.rest, found.apart) == ("located", "outputs", True, "holds", ())
+    assert (found.verdict, found.of, found.checked) == ("located", "outputs", True)
+    assert (found.rest, found.apart) == ("holds", ())
     assert found.runs <= 12 <= found.bound == 19
     assert [found.of_places((number,)).outcome for number in found.members] == ["holds", "holds"]
     assert set(found.overrides) == {f"model.{one}=1", f"model.{two}=1"}
@@ -96,7 +95,9 @@ def test_two_of_twelve_differences_that_matter_together_are_found(config, decide
 
 
 def test_differences_that_can_only_be_built_together_are_no_part_of_the_finding(job, decided):
-    found = decided(job(), job("model.width=8", *IDLE[:2], "model.gated=true", *IDLE[2:5], "model.gate=2", "model.head=8"))
+    lines = ["model.width=8", *IDLE[:2], "model.gated=true", *IDLE[2:5], "model.gate=2", "model.head=8"]
+
+    found = decided(job(), job(*lines))
 
     assert named(found) == {"model.gated", "model.gate"}
     unresolved = [probe for probe in found.probes if probe.outcome == "unresolved"]
@@ -114,21 +115,53 @@ def test_what_makes_a_target_fail_is_found_and_another_failure_is_none(job, deci
     )
 
 
-def test_what_makes_a_target_slower_is_found_with_its_interval(job, decided):
-    found = decided(job(), job("model.a=1", "model.wait=0.003", "model.b=1"), "speed")
+COUNTED = """
+from counted_parts import Counted, Counting
+from libbench.runners.local import Local
+from libbench.settings import Timer
 
-    assert (found.verdict, found.of, named(found)) == ("located", "speed", {"model.wait"})
-    speedup = found.set.speedup
-    assert speedup.verdict == "slower"
-    assert speedup.low <= speedup.ratio <= speedup.high < 0.5
-    assert decisive_headline(found).startswith("LOCATED: model.wait alone makes it 0.")
+model = L(Counted)(a=1.0, b=1.0, c=1.0, d=1.0)
+device = L(Counting)()
+runner = L(Local)(threads=1)
+timer = Timer(pairs=20)
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "decides", "headline"),
+    [
+        ({"d": 4.0}, {"d"}, "model.d alone makes it 0.25x as fast (95 % interval 0.25 to 0.25)"),
+        # Of what is worth 1.11x and 2x, the former is beyond the zone, but no cause of 2.2x.
+        ({"a": 0.9, "d": 0.5}, {"d"}, "model.d alone makes it 2.00x faster"),
+        # None is worth half of it, and one in the other direction is no cause.
+        ({"a": 0.7, "b": 1.1, "c": 0.7, "d": 0.7}, {"a", "c"}, "together make it 2.04x faster"),
+    ],
+)
+def test_what_makes_a_target_faster_or_slower_is_found_with_its_interval(config, decided, target, decides, headline):
+    file = config("counted", COUNTED)
+    lines = [f"model.{name}={target.get(name, 1.001)}" for name in "abcd"]
+
+    found = decided(Job.load(file), Job.load(file, lines), "speed")
+
+    assert (found.verdict, found.of) == ("located", "speed")
+    assert named(found) == {f"model.{name}" for name in decides}
+    assert headline in decisive_headline(found)
+    assert found.rest == "holds"
+
+
+def test_a_speed_without_an_interval_cannot_be_judged(config, decided):
+    file = config("counted", COUNTED.replace("pairs=20", "pairs=4"))
+
+    found = decided(Job.load(file), Job.load(file, ["model.a=0.5"]), "speed")
+
+    assert (found.verdict, found.reason) == ("unjudged", "2x, no interval: fewer than 6 pairs in a process")
 
 
 @pytest.mark.parametrize(
     ("target", "verdict", "reason"),
     [
         ((), "same", "the configs do not differ"),
-        (("model.a=1",), "same", "the same"),
+        (("model.a=1",), "same", "the outputs agree"),
         (("data.batch_size=5",), "unjudged", "outputs: no output and no metric was compared"),
     ],
 )
@@ -139,7 +172,71 @@ def test_where_nothing_has_flipped_nothing_is_looked_for(job, decided, target, v
 
 
 def test_the_tolerance_of_the_target_judges_every_run(job, decided):
-    lenient = decided(job(), job("model.a=1", "tolerance.atol=9", "model.gated=true", "model.gate=0.5"))
+    lenient = decided(job(), job("model.a=1", "tolerance.rtol=0.1", "model.gated=true", "model.gate=0.99"))
 
     assert lenient.verdict == "same"
     assert lenient.places == ("model.a", "model.gated", "model.gate")
+
+
+PROCESS = """
+from .sides import *
+from libbench.runners.process import Process
+runner = L(Process)(threads=1)
+"""
+
+
+def test_a_list_of_runs_that_was_cut_off_is_gone_on_with(libbench, config, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config("sides", BODY)
+    (tmp_path / "child.py").write_text(PROCESS)
+    rows, target = tmp_path / "rows.jsonl", [*IDLE[:4], "model.gated=true", *IDLE[4:], "model.gate=0.5"]
+    line = ("locate", "--by", "config", "--ref", "child.py", "--to", rows, "--json", "found.json", "--tgt-set", *target)
+
+    code, out, _ = libbench(*line)
+
+    headline = "LOCATED: model.gated and model.gate together make the outputs differ"
+    first = decisive_from_json(json.loads((tmp_path / "found.json").read_text()))
+    assert (code, out.splitlines()[0]) == (1, headline)
+    assert "overrides    model.gated=true model.gate=0.5" in out
+    assert len(first.places) == 12
+    assert first.runs == len(list(read_rows(rows))) - 1 <= first.bound
+
+    whole = rows.read_bytes().splitlines(keepends=True)
+    rows.write_bytes(b"".join(whole[:-2]) + whole[-2][:100])
+    code, out, err = libbench(*line)
+
+    second = decisive_from_json(json.loads((tmp_path / "found.json").read_text()))
+    assert (code, out.splitlines()[0]) == (1, headline)
+    assert [probe.kept for probe in second.probes] == [True] * (len(whole) - 2) + [False] * 2
+    assert (second.members, second.probes[-1].finding) == (first.members, first.probes[-1].finding)
+    assert err.count("child: instantiate") == 1
+
+
+def test_what_was_found_can_be_seen_again(libbench, config, tmp_path, capsys):
+    file = config("sides", BODY.replace("pick=lambda x: x, ", ""))
+    line = ("locate", "--by", "config", "--ref", file, "--reproduce", tmp_path / "again", "--tgt-set")
+
+    libbench(*line, "model.a=1", "model.gated=true", "model.b=1", "model.gate=0.5")
+
+    again = tmp_path / "again"
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(again / "reproduce.py"), run_name="__main__")
+    assert ended.value.code == 1
+    assert capsys.readouterr().out.startswith("outputs: 30 of 30 values")
+    changes = difference(*(LazyConfig.load(again / f"{side}.yaml") for side in ("reference", "target")))
+    assert [change.path for change in changes] == ["model.gated", "model.gate"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--of", "speed"), "--of is for --by config, not for --by operator"),
+        (("--by", "config", "--whole"), "--whole is for --by operator, not for --by config"),
+        (("--by", "config", "--tgt-set", "seed=1"), "different seeds cannot be judged"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_a_line(libbench, config, flags, message):
+    code, out, err = libbench("locate", "--ref", config("sides", BODY), *flags)
+
+    assert (code, out) == (2, "")
+    assert message in err

@@ -59,7 +59,13 @@ class _Chosen:
 
 @dataclass(eq=False)
 class _Merged:
-    """A call, dict, list or tuple that both sides have, with what each value in it can be; `items` of a call by name."""
+    """A call, dict, list or tuple that both sides have, with what each value in it can be.
+
+    Attributes:
+        ours: the reference's.
+        items: by key; of a call, by name.
+        args: of a call, those without names.
+    """
 
     ours: Tree
     items: list[tuple[Any, _Template]] = field(default_factory=list)

@@ -73,7 +73,7 @@ def shown(folder: Path, of: Asked, settings: Mapping[str, float]) -> int:
     """
     plan = Plan(speed=of == "speed", **settings)  # type: ignore[arg-type]
     try:
-        comparison = diff(*(folder / f"{side}.yaml" for side in SIDES), plan)
+        comparison = diff(folder / f"{SIDES[0]}.yaml", folder / f"{SIDES[1]}.yaml", plan)
     except LibbenchError as error:
         sys.stdout.write(f"CANNOT BE JUDGED: {error}\n")
         return 2

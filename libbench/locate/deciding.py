@@ -53,7 +53,9 @@ def _decided(asker: _Asker, asked: Asked) -> Decisive:
     base = replace(base, probes=tuple(asker.probes))
     if flip is None:
         level = has_not_flipped(comparison, asked)
-        return replace(base, verdict="same" if level else "unjudged", reason=said(comparison, asked))
+        agree = level and asked == "outputs"
+        reason = "the outputs agree" if agree else said(comparison, asked)
+        return replace(base, verdict="same" if level else "unjudged", reason=reason)
     search = Search(len(places), asker.ask)
     smallest = search.found()
     rewrite = as_overrides(asker.between.mixed(()), asker.between.mixed(smallest.members))
@@ -150,7 +152,9 @@ def said(comparison: Comparison, of: Asked) -> str:
     failed = comparison.reference.failure or comparison.target.failure
     speedup = speedup_of(comparison)
     if of == "speed" and not failed and speedup is not None:
-        interval = "no interval" if speedup.low is None else f"[{speedup.low:.3g}, {speedup.high:.3g}]"
+        if speedup.low is None:
+            return f"{speedup.ratio:.3g}x, {speedup.note}"
+        interval = f"[{speedup.low:.3g}, {speedup.high:.3g}]"
         return f"{speedup.ratio:.3g}x {interval} {speedup.verdict}" + (f": {speedup.note}" if speedup.note else "")
     if of == "speed" and not failed:
         return "the sides do other work, or were not timed, so that there is no speedup"

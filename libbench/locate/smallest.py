@@ -149,7 +149,7 @@ class Search:
         return members
 
     def _smaller(self, members: Taken) -> Taken:
-        """Make a set smaller in which sets come that cannot be judged: by delta debugging, and by what hangs together."""
+        """Make a set smaller where not all can be judged: by delta debugging, and by what hangs together."""
         while True:
             members = self._by_delta(members)
             fewer = next((each for each in self._without_some(members) if self._flips(each)), None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from libbench.config.places import short
 from libbench.decisive import Decisive, Outcome, Probe
-from libbench.report.changes import write_lines
+from libbench.report.changes import change_head, write_lines
 from libbench.report.headline import LONGEST
 from libbench.report.located import short_side
 from libbench.report.page import Column, Page, TextPage
@@ -77,7 +77,7 @@ def _write_set(page: Page, found: Decisive) -> None:
     if found.overrides:
         page.entry("overrides", " ".join(shlex.quote(line) for line in found.overrides))
     for change in found.left:
-        page.entry("", f"no override can make {change.path}: {change.reference or '-'} -> {change.target or '-'}", "dim")
+        page.entry("", f"no override can make {change_head(change)}", "dim")
 
 
 def _write_others(page: Page, found: Decisive) -> None:
@@ -88,8 +88,9 @@ def _write_others(page: Page, found: Decisive) -> None:
     if len(found.members) > 1:
         page.entry("fewer", _fewer(found))
     if count and found.rest is not None:
+        what = "the other difference" if count == 1 else f"the other {count:,} differences"
         finding = f": {rest.finding}" if rest is not None else ""
-        page.entry("the others", f"{plural(count, 'difference')} without these {_by_themselves(found.rest)}{finding}")
+        page.entry("without", f"{what} {_alone(found.rest, count == 1)} without {_them(found)}{finding}")
     if found.apart:
         verb = "does" if len(found.apart) == 1 else "do"
         page.entry("", f"{_named(found, found.apart)} {verb} it, too: there is more than one cause", "warn")
@@ -98,15 +99,20 @@ def _write_others(page: Page, found: Decisive) -> None:
 def _fewer(found: Decisive) -> str:
     """Say what comes of the members when one of them is left out."""
     asked = [found.of_places(tuple(each for each in found.members if each != left)) for left in found.members]
-    judged = sum(probe is not None and probe.outcome == "holds" for probe in asked)
-    open_ = sum(probe is not None and probe.outcome == "unresolved" for probe in asked)
-    texts = [f"without one of them it is not so: {judged:,} of {len(found.members):,} were left out and judged"]
-    texts += [f"{open_:,} cannot be judged without"] if open_ else []
+    outcomes = [probe.outcome if probe else None for probe in asked]
+    texts = [f"any one left out, the others do not: seen of {outcomes.count('holds'):,} of {len(outcomes):,}"]
+    if "unresolved" in outcomes:
+        texts.append(f"{outcomes.count('unresolved'):,} cannot be left out and judged")
     return "; ".join(texts)
 
 
-def _by_themselves(outcome: Outcome) -> str:
-    return {"flips": "do it, too", "holds": "do not", "unresolved": "cannot be judged"}[outcome]
+def _alone(outcome: Outcome, one: bool) -> str:
+    words = {"flips": ("do it, too,", "does it, too,"), "holds": ("do not", "does not")}
+    return words[outcome][one] if outcome in words else "cannot be judged"
+
+
+def _them(found: Decisive) -> str:
+    return "it" if len(found.members) == 1 else "these"
 
 
 def _others(found: Decisive) -> tuple[int, ...]:
@@ -125,7 +131,7 @@ def _named(found: Decisive, members: tuple[int, ...]) -> str:
 
 
 def _does(found: Decisive, one: bool) -> str:
-    makes, probe = "makes" if one else "make", found.set
+    makes, probe = "makes" if one else "make", found.by_itself
     if found.of == "failure":
         return f"{makes} the target fail: {cut(probe.finding if probe else '', LONGEST)}"
     speedup = probe.speedup if probe else None
