@@ -24,7 +24,7 @@ from libbench.config import (
     validate,
     walk,
 )
-from libbench.config.mixing import Between
+from libbench.config.between import Between
 from libbench.config.signatures import shape_of
 from libbench.config.targets import callable_target
 from libbench.errors import ConfigError, did_you_mean

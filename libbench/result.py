@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
+from libbench.decisive import Decisive
 from libbench.errors import ClockError, MissingPackageError, UnavailableError
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.located import Located
@@ -297,6 +298,7 @@ class Comparison:
         tokens: the generated tokens of both sides; None unless both generate.
         located: where the outputs part; None where they do not, and where it was not asked.
         began: when it was begun, in seconds since 1970 (UTC); None where that is not known.
+        decisive: which differences of the configs make the outputs differ; None as for `located`.
     """
 
     reference: Result
@@ -322,6 +324,7 @@ class Comparison:
     tokens: TokensReport | None = None
     located: Located | None = None
     began: float | None = None
+    decisive: Decisive | None = None
 
     @property
     def vacuous(self) -> bool:

@@ -11,7 +11,7 @@ from libbench.job import Job
 from libbench.locate.against import Against
 from libbench.locate.deciding import decide
 from libbench.report.decisive import decisive_headline, render_decisive
-from libbench.report.json import decisive_from_json
+from libbench.report.json import decisive_from_json, from_json
 from libbench.rowfile import read_rows
 
 BODY = """
@@ -225,6 +225,17 @@ def test_what_was_found_can_be_seen_again(libbench, config, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("outputs: 30 of 30 values")
     changes = difference(*(LazyConfig.load(again / f"{side}.yaml") for side in ("reference", "target")))
     assert [change.path for change in changes] == ["model.gated", "model.gate"]
+
+
+def test_a_comparison_finds_the_differences_where_its_outputs_differ(libbench, config, tmp_path):
+    line = ("diff", "--no-speed", "--locate", "config", "--ref", config("sides", BODY), "--json", tmp_path / "a.json")
+
+    code, out, _ = libbench(*line, "--tgt-set", "model.a=1", "model.gated=true", "model.gate=0.5")
+
+    found = from_json(json.loads((tmp_path / "a.json").read_text())).decisive
+    assert code == 1
+    assert "LOCATED: model.gated and model.gate together make the outputs differ" in out.splitlines()
+    assert named(found) == {"model.gated", "model.gate"}
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,13 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     add_list(parser, required=False)
     parser.set_defaults(list=None)
     add_judging(parser)
-    parser.add_argument("--locate", action="store_true", help="find where outputs that differ part")
+    parser.add_argument(
+        "--locate",
+        nargs="?",
+        const="operator",
+        choices=("operator", "config"),
+        help="find where outputs that differ part (operator), or which differences of the configs it is (config)",
+    )
     add_common(parser)
     add_keeping(parser)
     add_pages(parser)

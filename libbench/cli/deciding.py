@@ -41,16 +41,27 @@ def main(arguments: argparse.Namespace, pairs: list[tuple[Job, Job]]) -> int:
     with Progress() as progress, ExitStack() as stack:
         file = None if arguments.to is None else stack.enter_context(RowFile(arguments.to))
         for number, pair in enumerate(pairs):
-            with work_folder(None) as folder:
-                against = Against(pair[0], plan, folder, progress.watch)
-                rows = _Rows(pair[0], plan, against, file)
-                found = decide(*pair, asked, rows.compare, functools.partial(_tell, progress))
+            found = decided(pair, asked, plan, progress, file)
             if arguments.reproduce is not None and found.members:
                 found = replace(found, notes=(*found.notes, _reproduced(arguments.reproduce, found, pair, plan)))
             kept.keep(number, found)
             progress.print(render_decisive(found, verbose=arguments.verbose, **style_of()))
     kept.tell_broken()
     return max(found.exit_code for found in kept.all)
+
+
+def decided(
+    pair: tuple[Job, Job], asked: Asked, plan: Plan, progress: Progress, file: RowFile | None = None
+) -> Decisive:
+    """Find the differences of a pair that decide.
+
+    Args:
+        file: the rows that were run before, to which the others are added; None keeps none.
+    """
+    with work_folder(None) as folder:
+        against = Against(pair[0], plan, folder, progress.watch)
+        rows = _Rows(pair[0], plan, against, file)
+        return decide(*pair, asked, rows.compare, functools.partial(_tell, progress))
 
 
 class _Rows:

@@ -23,7 +23,7 @@ from libbench.saved import AnySide
 def main(arguments: argparse.Namespace) -> int:
     """Say where each target parts from its reference; give the largest exit code."""
     _check_flags(arguments)
-    pairs = [_jobs(reference, target) for reference, targets in groups_of(arguments) for target in targets]
+    pairs = [jobs_of(reference, target) for reference, targets in groups_of(arguments) for target in targets]
     if arguments.reproduce is not None and len(pairs) > 1:
         raise LibbenchError(f"--reproduce writes what is found of one target, got {len(pairs)}")
     if arguments.by == "config":
@@ -57,7 +57,7 @@ def _check_flags(arguments: argparse.Namespace) -> None:
                 raise LibbenchError(f"--{name} is for --by {by}, not for --by {arguments.by}")
 
 
-def _jobs(*pair: AnySide) -> tuple[Job, Job]:
+def jobs_of(*pair: AnySide) -> tuple[Job, Job]:
     """Check that both sides run.
 
     Raises:
@@ -78,7 +78,7 @@ def located(reference: AnySide, target: AnySide, question: Question, progress: P
     Raises:
         LibbenchError: a side is a saved one, which cannot be run.
     """
-    return locate(*_jobs(reference, target), question, watch=progress.watch)
+    return locate(*jobs_of(reference, target), question, watch=progress.watch)
 
 
 def question_of(arguments: argparse.Namespace) -> Question:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from libbench.config import as_overrides
-from libbench.config.mixing import Between
+from libbench.config.between import Between
 from libbench.decisive import Asked, Decisive, Outcome, Probe
 from libbench.errors import ConfigError
 from libbench.job import Job, lying_between

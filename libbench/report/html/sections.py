@@ -13,6 +13,7 @@ from libbench.report.charts.errors import error_charts
 from libbench.report.charts.located import located_charts
 from libbench.report.charts.speed import speed_charts
 from libbench.report.charts.training import training_charts
+from libbench.report.decisive import write_decisive
 from libbench.report.headline import worst_first
 from libbench.report.html.blocks import Blocks, Table, Text
 from libbench.report.located import write_located
@@ -87,6 +88,7 @@ def _found(comparison: Comparison, worst: Comparison, *, full: bool = True) -> I
     yield Section("seeds", _written(lambda page: judged.write_seeds(page, comparison)))
     yield _outputs(worst, full)
     yield _located(worst, full)
+    yield _decisive(worst, full)
     yield Section("truth", _written(lambda page: judged.write_truth(page, worst, full)))
     yield Section("metrics", _written(lambda page: compared.write_metrics(page, worst, full)))
 
@@ -113,6 +115,14 @@ def _outputs(worst: Comparison, full: bool) -> Section:
     return Section(
         "outputs", _written(write), tuple(error_charts(worst)), (("Every leaf, every statistic", _written(write_all)),)
     )
+
+
+def _decisive(worst: Comparison, full: bool) -> Section:
+    def write(page: Page) -> None:
+        if worst.decisive is not None:
+            write_decisive(page, worst.decisive, full)
+
+    return Section("decisive", _written(write))
 
 
 def _located(worst: Comparison, full: bool) -> Section:

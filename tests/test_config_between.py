@@ -8,7 +8,7 @@ from test_config_properties import SOME, trees
 
 from libbench.config import LazyCall as L
 from libbench.config import clone, difference, digest, instantiate, thaw
-from libbench.config.mixing import Between
+from libbench.config.between import Between
 
 
 def counted(one, two):
