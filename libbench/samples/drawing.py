@@ -70,7 +70,7 @@ def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
     tensor = torch.empty(meta.shape, dtype=dtype)
     if dtype.is_complex:
         return tensor.normal_(_mean(meta), _std(meta), generator=generator)
-    pieces = tensor.view(-1).split(PIECE)
+    pieces = tensor.view(-1).chunk(math.ceil(tensor.numel() / PIECE) or 1)
     generators = [generator, *(_generator(seed, meta.name, number, place) for place in range(1, len(pieces)))]
     if len(pieces) == 1:
         _fill(tensor, generator, meta)
