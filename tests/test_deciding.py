@@ -1,11 +1,13 @@
 """Which differences of two configs decide: outputs, speed and failures, from Python and on the command line."""
 
 import json
+import re
 import runpy
 
 import pytest
 
-from libbench.config import LazyConfig, difference
+from libbench.config import Change, LazyConfig, difference
+from libbench.decisive import Decisive, Probe
 from libbench.diff import Plan
 from libbench.job import Job
 from libbench.locate.against import Against
@@ -251,3 +253,25 @@ def test_what_cannot_be_asked_is_said_in_a_line(libbench, config, flags, message
 
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_the_report_tells_of_a_second_cause_and_of_what_no_override_can_make():
+    change = Change(kind="sharing", path="b", part="b", reference="its own instance", target="the instance of a")
+    found = Decisive(
+        reference="a.py", target="b.py", of="outputs", verdict="located", places=("b", "c", "d"), members=(0,),
+        changes=(change,), left=(change,), rest="flips", apart=(2,), bound=6, notes=("c differs",),
+        probes=(
+            Probe(taken=(0, 1, 2), outcome="flips", finding="outputs: x"),
+            Probe(taken=(0,), outcome="flips", finding="outputs: y", kept=True),
+            Probe(taken=(1,), outcome="unresolved", finding="no such thing", ran=False),
+        ),
+    )  # fmt: skip
+
+    text = render_decisive(found, verbose=True)
+
+    assert text.splitlines()[0] == "LOCATED: b alone makes the outputs differ"
+    assert "no override can make b (shared otherwise)" in text
+    assert "the other 2 differences do it, too, without it" in text
+    assert "d does it, too: there is more than one cause" in text
+    assert "1 run beside reference and target, of at most 6 · 1 could not be judged · 1 done before" in text
+    assert re.search(r"- +not judged +1: c +no such thing", text)

@@ -97,7 +97,7 @@ class _Asker:
 
     def begin(self, asked: Asked) -> tuple[Flip | None, Comparison]:
         """Compare the target itself; give what it has flipped."""
-        comparison, kept = self._compare(self.target, "the target")
+        comparison, kept = self._compare(self.target, self.target.name)
         flip = self._flip = None if is_broken(comparison) else flip_of(comparison, asked)
         self._seen[self.target.known_by()] = "flips"
         everything = tuple(range(len(self.between.places)))
@@ -140,8 +140,8 @@ def has_not_flipped(comparison: Comparison, asked: Asked) -> bool:
     """Tell whether a target without a flip is certainly as its reference, rather than one that cannot be judged."""
     if is_broken(comparison) or comparison.reference.failure or comparison.target.failure:
         return False
-    if asked == "outputs":
-        return comparison.exit_code == 0
+    if asked != "speed":
+        return asked == "failure" or comparison.exit_code == 0
     speedup = speedup_of(comparison)
     return speedup is not None and speedup.verdict == "level"
 

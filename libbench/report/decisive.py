@@ -91,7 +91,7 @@ def _write_others(page: Page, found: Decisive) -> None:
         what = "the other difference" if count == 1 else f"the other {count:,} differences"
         finding = f": {rest.finding}" if rest is not None else ""
         page.entry("without", f"{what} {_alone(found.rest, count == 1)} without {_them(found)}{finding}")
-    if found.apart:
+    if found.apart and found.apart != _others(found):
         verb = "does" if len(found.apart) == 1 else "do"
         page.entry("", f"{_named(found, found.apart)} {verb} it, too: there is more than one cause", "warn")
 
@@ -100,10 +100,9 @@ def _fewer(found: Decisive) -> str:
     """Say what comes of the members when one of them is left out."""
     asked = [found.of_places(tuple(each for each in found.members if each != left)) for left in found.members]
     outcomes = [probe.outcome if probe else None for probe in asked]
-    texts = [f"any one left out, the others do not: seen of {outcomes.count('holds'):,} of {len(outcomes):,}"]
-    if "unresolved" in outcomes:
-        texts.append(f"{outcomes.count('unresolved'):,} cannot be left out and judged")
-    return "; ".join(texts)
+    counts = {"it is not so": "holds", "it cannot be judged": "unresolved", "it was not run": None}
+    said = [f"{outcomes.count(outcome):,} times {words}" for words, outcome in counts.items() if outcome in outcomes]
+    return f"with one of the {len(outcomes):,} left out, {', '.join(said)}"
 
 
 def _alone(outcome: Outcome, one: bool) -> str:
