@@ -29,12 +29,10 @@ class Place:
 
     Attributes:
         path: the dotted path; as in `Change` where an item of a list stands elsewhere in the target.
-        part: the top-level name.
         changes: the counted differences there, at least one.
     """
 
     path: str
-    part: str
     changes: tuple[Change, ...]
 
 
@@ -158,9 +156,8 @@ class _Finder:
         if not found:
             return Kept(ours)
         one, two = (paths[1] if ours is NOTHING else paths[0]), (paths[0] if theirs is NOTHING else paths[1])
-        own = keys[1] if ours is NOTHING else keys[0]
         name = one if one == two else f"{one} -> {two}"
-        self.places.append(Place(name, str(own[0]) if own else "", tuple(found.values())))
+        self.places.append(Place(name, tuple(found.values())))
         return Chosen(len(self.places) - 1, ours, theirs)
 
 

@@ -45,9 +45,7 @@ class Against:
         try:
             settings = settings_of(self._reference, target, self._plan)
             runner_of(target)
-            pair = Pair(
-                self._reference, target, settings, self._plan, self._watch, lambda comparison: None, begin
-            )  # fmt: skip
+            pair = Pair(self._reference, target, settings, self._plan, self._watch, lambda comparison: None, begin)
             work_off(pair, self._trusted, place)
             return pair.comparison
         except Exception as error:

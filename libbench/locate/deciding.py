@@ -93,7 +93,7 @@ class _Asker:
         self._compare = compare
         self._tell = tell
         self._flip: Flip | None = None
-        self._seen: dict[str, Outcome] = {reference.known_by(): "holds"}
+        self._seen: dict[str, Outcome] = {Job.between(reference, target, ()).known_by(): "holds"}
 
     def begin(self, asked: Asked) -> tuple[Flip | None, Comparison]:
         """Compare the target itself; give what it has flipped."""
