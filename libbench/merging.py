@@ -90,6 +90,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "resident": _largest,
         "again": _first,
         "aliases": _union,
+        "kernels": _first,
     },
     Evaluation: {
         "metrics": _first,
@@ -100,6 +101,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "odd_ranks": _union,
         "disputed": _total,
         "allowed": _first,
+        "kernels": _first,
     },
 }
 """By field, what makes one value of the ranks' values. A test holds it against the records."""

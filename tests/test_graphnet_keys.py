@@ -72,7 +72,6 @@ def test_a_text_that_is_no_config_is_told(text, words):
         ({"seed": "1"}, "config: seed: wanted a whole number, got '1'"),
         ({"seed": True}, "config: seed: wanted a whole number, got True"),
         ({"compiler": None}, "config: compiler: wanted text, got None"),
-        ({"op_lib": "flaggems"}, "config: op_lib must be None, .* got 'flaggems'"),
         ({"log_prompt": "a\nb"}, "config: log_prompt must be one line"),
         ({"inputs": "random"}, "config: inputs: wanted one of 'drawn', 'graphnet', got 'random'"),
         ({"runner_type": "grpc"}, "config: runner_type: wanted one of 'local', 'process', 'remote', 'ray', got 'grpc'"),
