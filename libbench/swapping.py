@@ -49,9 +49,10 @@ class Swap:
                 for operator, key, call in self._kernels:
                     space, _, name = operator.partition("::")
                     if space not in libraries:
-                        libraries[space] = Library(space, "IMPL")
+                        libraries[space] = Library(space, "IMPL")  # type: ignore[no-untyped-call]
                         stack.callback(libraries[space]._destroy)
-                    libraries[space].impl(name, self._counting(operator, call) if counted else call, key)
+                    run = self._counting(operator, call) if counted else call
+                    libraries[space].impl(name, run, key)  # type: ignore[no-untyped-call]
             yield
 
     def _counting(self, operator: str, kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -109,7 +109,9 @@ def test_torchs_kernels_are_back_after_an_exception():
 
 
 def test_torchs_kernels_are_back_where_one_of_several_cannot_be_swapped():
-    kernels = Kernels({"aten::gelu": gelu, "aten::linear": lambda input, weight, bias=None: input}, keys=["CPU", "Meta"])
+    kernels = Kernels(
+        {"aten::gelu": gelu, "aten::linear": lambda input, weight, bias=None: input}, keys=["CPU", "Meta"]
+    )
 
     with pytest.raises(RuntimeError, match="meta kernel"), kernels.active(counted=True):
         pass
@@ -139,7 +141,7 @@ def test_gradients_flow_through_a_kernel_below_autograd():
     ({"aten::gelu": gelu}, {"keys": "CPU"}, "keys must be a list of at least one dispatch key, as ['CPU'], got 'CPU'"),
     ({}, {}, "kernels must have at least one operator, as {'aten::gelu': my_gelu}, got {}"),
     ({"aten::relu": gelu, "aten::silu": lambda: 0}, {}, "() cannot be called as aten::silu(Tensor self) -> Tensor is:"),
-    ({"aten::softmax.int": lambda self, dim: 0}, {}, "(self, dim) cannot be called as aten::softmax.int(Tensor self, i"),
+    ({"aten::softmax.int": lambda self, dim: 0}, {}, "(self, dim) cannot be called as aten::softmax.int("),
 ])  # fmt: skip
 def test_what_cannot_be_swapped_is_told(kernels, more, words):
     with pytest.raises(ValueError) as told:  # noqa: PT011
@@ -216,7 +218,9 @@ def test_an_unknown_operator_fails_the_side_with_the_nearest_name(job):
 
 
 def test_what_is_no_operator_library_is_told(job):
-    assert "op_lib must have active(), facts(), got a dict" in run(job("op_lib = L(dict)()\n"), NO_SPEED).failure.message
+    assert (
+        "op_lib must have active(), facts(), got a dict" in run(job("op_lib = L(dict)()\n"), NO_SPEED).failure.message
+    )
 
 
 def test_a_kernel_that_a_compiler_replaces_by_its_own_does_not_run_and_no_speedup_is_claimed(job):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -63,7 +63,7 @@ class Kernels:
         return KernelFacts(self._version, self._swap.calls)
 
 
-def _check_known(what: str, wanted: Mapping[str, Any] | Sequence[str], there: Mapping[str, Any] | Sequence[str]) -> None:
+def _check_known(what: str, wanted: Iterable[str], there: Iterable[str]) -> None:
     known = set(there)
     for name in wanted:
         if name not in known:

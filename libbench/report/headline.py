@@ -285,7 +285,9 @@ def unlike_words(unlike: Sequence[Unlike]) -> str:
 def _speed(comparison: Comparison) -> list[Piece]:
     other = other_work(comparison.comparability)
     idle = [f"the {name} was NOT COMPILED" for index, name in enumerate(SIDES) if not_compiled(comparison, index)]
-    idle += [f"NO KERNEL of the {name}'s op_lib ran" for index, name in enumerate(SIDES) if not_swapped(comparison, index)]
+    idle += [
+        f"NO KERNEL of the {name}'s op_lib ran" for index, name in enumerate(SIDES) if not_swapped(comparison, index)
+    ]
     if comparison.speedups and (other or idle):
         between = f" between unlike sides: {unlike_words(other)}" if other else ""
         return [("; ".join([f"NO SPEEDUP{between}", *idle]), "warn")]

@@ -1,6 +1,7 @@
 """Recordings that are computed: something like speech, between silence, noise and tones, at 16,000 samples a second."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,7 +9,14 @@ import torch
 RATE = 16_000
 CHUNK = 512
 """Samples of a chunk, for which the detector gives one probability."""
-VOWELS = ((730, 1090, 2440), (270, 2290, 3010), (300, 870, 2240), (530, 1840, 2480), (570, 840, 2410), (500, 1500, 2500))
+VOWELS = (
+    (730, 1090, 2440),
+    (270, 2290, 3010),
+    (300, 870, 2240),
+    (530, 1840, 2480),
+    (570, 840, 2410),
+    (500, 1500, 2500),
+)
 """The first three formants in Hz (Peterson and Barney, "Control methods used in a study of the vowels", 1952)."""
 WIDTHS = (90.0, 110.0, 170.0)
 """How broad these are, in Hz."""
@@ -40,8 +48,8 @@ class Recordings:
         return self.audio[index]
 
 
-def spoken_in(dataset: Recordings) -> Sequence[torch.Tensor]:
-    """Give for each recording which of its chunks are speech by half or more: a bool tensor of shape `(chunks,)`."""
+def spoken_in(dataset: Any) -> Sequence[torch.Tensor]:
+    """Give for each item which of its chunks are speech by half or more: a bool tensor of shape `(chunks,)`."""
     return list(dataset.spoken)
 
 

@@ -1,5 +1,6 @@
 """Silero VAD, a trained detector of speech, as the files of its wheel have it: safetensors, TorchScript and ONNX."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +73,23 @@ class Detector(nn.Module):
             audio: shape `(batch, 512 * chunks)`, 16,000 samples a second.
 
         Returns:
-            `speech`, probabilities of shape `(batch, chunks)`, and `state`, what the LSTM holds after the last chunk, of
-            shape `(2, batch, 128)`.
+            `speech`, probabilities of shape `(batch, chunks)`, and `state`, of shape `(batch, 2, 128)`: the output and
+            the cell of the LSTM after the last chunk.
         """
-        chunks = with_context(audio)
+        return self._listen(with_context(audio), audio.new_zeros(len(audio), 2, WIDTH))
+
+    def step(self, chunk: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Do the same for one chunk with the samples before it, of shape `(batch, 64 + 512)`, after a state."""
+        return self._listen(chunk[:, None], state)
+
+    def _listen(self, chunks: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
         heard = nn.functional.pad(chunks.flatten(0, 1)[:, None], (0, CONTEXT), "reflect")
         real, imaginary = self.spectrum(heard).chunk(2, dim=1)
         encoded = self.encoder((real.square() + imaginary.square()).sqrt())
-        hidden, state = self.memory(encoded.reshape(*chunks.shape[:2], WIDTH))
+        output, cell = state.transpose(0, 1).contiguous().chunk(2)
+        hidden, after = self.memory(encoded.reshape(*chunks.shape[:2], WIDTH), (output, cell))
         speech = torch.sigmoid(self.decoder(torch.relu(hidden)))[..., 0]
-        return {"speech": speech, "state": torch.cat(state)}
+        return {"speech": speech, "state": torch.cat(after).transpose(0, 1)}
 
 
 def with_context(audio: torch.Tensor) -> torch.Tensor:
@@ -99,13 +107,20 @@ class _ChunkByChunk:
     """A detector that is called once for each chunk, and is given back what it held after the one before."""
 
     def __call__(self, audio: torch.Tensor) -> dict[str, torch.Tensor]:
-        state, found = torch.zeros(2, len(audio), WIDTH), []
+        state, found = torch.zeros(len(audio), 2, WIDTH), []
         for chunk in with_context(audio).unbind(dim=1):
-            speech, state = self._chunk(chunk.contiguous(), state)
-            found.append(speech)
+            heard = self.step(chunk, state)
+            state = heard["state"]
+            found.append(heard["speech"])
         return {"speech": torch.cat(found, dim=1), "state": state}
 
-    def _chunk(self, chunk: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def step(self, chunk: torch.Tensor, state: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Say of one chunk what `Detector.step` says."""
+        speech, after = self._run(chunk.contiguous(), state.transpose(0, 1).contiguous())
+        return {"speech": speech, "state": after.transpose(0, 1)}
+
+    def _run(self, chunk: torch.Tensor, state: torch.Tensor) -> Sequence[torch.Tensor]:
+        """Give the probability, and the state after it: of shape `(2, batch, 128)`, as that before it."""
         raise NotImplementedError
 
 
@@ -115,9 +130,9 @@ class Script(_ChunkByChunk):
     def __init__(self) -> None:
         self._model = scripted()
 
-    def _chunk(self, chunk: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        speech, state = self._model(chunk, state)
-        return speech, state
+    def _run(self, chunk: torch.Tensor, state: torch.Tensor) -> Sequence[torch.Tensor]:
+        found: Sequence[torch.Tensor] = self._model(chunk, state)
+        return found
 
 
 class Onnx(_ChunkByChunk):
@@ -135,8 +150,8 @@ class Onnx(_ChunkByChunk):
         self._session = runtime.InferenceSession(str(trained(file)), options, providers=["CPUExecutionProvider"])
         self._takes = {each.name for each in self._session.get_inputs()}
 
-    def _chunk(self, chunk: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _run(self, chunk: torch.Tensor, state: torch.Tensor) -> Sequence[torch.Tensor]:
         feeds: dict[str, Any] = {"input": chunk.numpy(), "state": state.numpy()}
         if "sr" in self._takes:
             feeds["sr"] = torch.tensor(16_000).numpy()
-        return tuple(torch.from_numpy(each) for each in self._session.run(["output", "stateN"], feeds))
+        return [torch.from_numpy(each) for each in self._session.run(["output", "stateN"], feeds)]
