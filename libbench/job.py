@@ -50,7 +50,7 @@ SETTINGS: Mapping[str, str] = {"timer": "libbench.settings.Timer", "tolerance": 
 """These belong to the comparison and say nothing about what a side does."""
 LIMITS = ("timeout", "memory")
 """Settings of a runner that say how long one waits and not what is done, so that a side stays the side it is."""
-SIDE_PARTS = ("device", "model", "data", "workload", "compiler", "evaluator")
+SIDE_PARTS = ("device", "model", "data", "workload", "compiler", "op_lib", "evaluator")
 """What a worker builds, in this order: the device first, which tells what memory the others take."""
 
 
@@ -66,7 +66,7 @@ class Job:
         overrides: the override lines that were applied to the file.
         digest: hash of the config.
         cache: folder for what this side's compiler keeps from process to process; None: the compiler's own.
-        truth: whether it is run as a float64 copy, without its compiler and its evaluator.
+        truth: whether it is run as a float64 copy, without its compiler, its operator library and its evaluator.
         group: names the comparison that it is a side of, whose sides belong on one machine; empty for none.
         timed: whether it is opened to be timed.
         sample: the folder of the graph sample that takes the place of the model; None for the config's own model.
@@ -265,8 +265,6 @@ def part_problems(config: DictConfig, name: str) -> list[str]:
                 f"{name} assigns no {part!r}, which a config needs; a class or function by itself is no value, "
                 f"write LazyCall(...)(...)"
             )
-    if config.get("op_lib") is not None:
-        found.append(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
     seed = config.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
         found.append(f"seed must be an int from 0 to 2**63 - 1, got {seed!r}{_at(config, 'seed')}")

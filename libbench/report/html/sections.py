@@ -137,6 +137,7 @@ def _costs(comparison: Comparison, *, full: bool = True) -> Iterator[Section]:
     def write_speed(page: Page) -> None:
         costs.write_speed(page, comparison)
         costs.write_compiled(page, comparison)
+        costs.write_kernels(page, comparison)
 
     details = _written(lambda page: background.write_timing_details(page, comparison)) if full else ()
     yield Section(
