@@ -97,9 +97,7 @@ def test_every_timed_call_is_shown_to_have_run_the_compiled_parts():
 
 
 def test_a_method_of_a_module_inside_the_model_is_named_by_its_path():
-    comparison = diff(
-        config("through_layer"), config("through_layer", compiler=inside("layer.forward")), NO_SPEED
-    )
+    comparison = diff(config("through_layer"), config("through_layer", compiler=inside("layer.forward")), NO_SPEED)
 
     assert comparison.exit_code == 0
     assert comparison.target.evaluation.facts.calls == 4
