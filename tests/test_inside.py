@@ -52,6 +52,12 @@ class Looping(torch.nn.Module):
                 break
         return found
 
+    def twice(self, x):
+        return self.layer(self.layer(x))
+
+    def nested(self, x):
+        return self.twice(x) + self.layer(x)
+
     def through_layer(self, x):
         return self.layer(x) if float(x.sum()) > 1e9 else self.layer(x) + 1
 
@@ -101,6 +107,14 @@ def test_a_method_of_a_module_inside_the_model_is_named_by_its_path():
 
     assert comparison.exit_code == 0
     assert comparison.target.evaluation.facts.calls == 4
+
+
+def test_a_method_that_another_one_calls_is_compiled_as_a_part_of_it():
+    comparison = diff(config("nested"), config("nested", compiler=inside("twice", "layer.forward")), NO_SPEED)
+
+    assert comparison.exit_code == 0
+    facts = comparison.target.evaluation.facts
+    assert (facts.graphs, facts.calls) == (2, 4 * 2)
 
 
 def test_a_method_that_is_never_called_is_told_and_is_no_compiled_code():

@@ -16,7 +16,8 @@ class Inside:
     """Compiles methods that the workload's method calls, each by itself, and runs that around them as it is.
 
     A loop such as `generate` can be neither exported nor traced, but what it calls for every token can. Each method is
-    compiled when it is first called, for the arguments of that call; between calls the model is as it was.
+    compiled when it is first called, for the arguments of that call, together with all that it calls itself; between
+    calls the model is as it was.
 
     Args:
         compiler: compiles each of the methods.
@@ -39,7 +40,8 @@ class Inside:
         """
         if method in self.methods:
             raise LibbenchError(f"Inside compiles what {method!r} calls, and not itself; name its compiler instead")
-        inner = [_Inner(self.compiler, *_found(model, path), path, example) for path in self.methods]
+        inner: list[_Inner] = []
+        inner += [_Inner(self.compiler, *_found(model, path), path, example, inner) for path in self.methods]
         call = _Around(method_of(model, method), inner)
         name = type(self.compiler).__qualname__
         return Compiled(call, f"{name} inside {method}: {', '.join(self.methods)}", call.facts, release=call.release)
@@ -52,13 +54,11 @@ class _Around:
         self._method, self._inner = method, inner
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        for each in self._inner:
-            each.put()
+        _put(self._inner)
         try:
             return self._method(*args, **kwargs)
         finally:
-            for each in self._inner:
-                each.take_away()
+            _take_away(self._inner)
 
     def facts(self) -> CompileFacts:
         """Say of all methods together what was compiled, with the compiler's version and notes."""
@@ -86,13 +86,19 @@ class _Around:
 class _Inner:
     """One method, compiled when it is first called.
 
+    Args:
+        everyone: all methods that are compiled, this one among them.
+
     Attributes:
         path: of the method, from the model.
         compiled: None until then.
     """
 
-    def __init__(self, compiler: Compiler, owner: Any, name: str, path: str, example: Batch) -> None:
+    def __init__(
+        self, compiler: Compiler, owner: Any, name: str, path: str, example: Batch, everyone: Sequence[_Inner]
+    ) -> None:
         self._compiler, self._owner, self._name, self._example = compiler, owner, name, example
+        self._everyone = everyone
         self._names = _names(getattr(owner, name))
         self._before: Mapping[str, Any] = {}
         self.path = path
@@ -111,8 +117,8 @@ class _Inner:
         own.update(self._before)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # A compiler finds the method by its name, now and when it has to compile again.
-        self.take_away()
+        # A compiler finds the method by its name, now and when it has to compile again, and those that it calls, too.
+        _take_away(self._everyone)
         try:
             if args and kwargs:
                 args, kwargs = (), {**self._by_name(args), **kwargs}
@@ -124,7 +130,7 @@ class _Inner:
             error.add_note(f"in {self.path}")
             raise
         finally:
-            self.put()
+            _put(self._everyone)
 
     def facts(self) -> CompileFacts:
         """Say what was compiled; nothing before the first call."""
@@ -137,6 +143,16 @@ class _Inner:
         if len(args) > len(self._names):
             raise UnsupportedError("arguments by place only, together with others by name")
         return dict(zip(self._names, args, strict=False))
+
+
+def _put(inner: Sequence[_Inner]) -> None:
+    for each in inner:
+        each.put()
+
+
+def _take_away(inner: Sequence[_Inner]) -> None:
+    for each in inner:
+        each.take_away()
 
 
 def _names(method: Callable[..., Any]) -> list[str]:
