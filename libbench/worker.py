@@ -6,7 +6,7 @@ import mmap
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +38,9 @@ PROBED = 0.05
 """The share of the budget in which each side is called on values that it has not met."""
 PROGRESS = 0.2
 """Seconds between two words on how far the timing is."""
+GAPS = 16
+LARGEST_GAP = 2**17
+"""Bytes, below which the C library takes memory from the heap."""
 SEARCH = "libbench.locate.locating"
 """The module that looks for where two sides part."""
 RUNNING = "running"
@@ -75,6 +78,7 @@ class Worker:
         self._watch = watch
         self._folder = folder
         self._timed: list[TimedSide] = []
+        self._moved: list[torch.Tensor] = []
         self._environment: Mapping[str, Any] | None = None
 
     def environment(self) -> Mapping[str, Any]:
@@ -85,8 +89,11 @@ class Worker:
 
     def prepare(self) -> tuple[Preparation, ...]:
         """Build and compile the sides, in an order drawn at random."""
-        order = self._rng.sample(self._sides, len(self._sides))
-        done = {side.index: side.prepare() for side in order}
+        done = {}
+        for side in self._rng.sample(self._sides, len(self._sides)):
+            if side.job.timed:
+                self._moved += _gaps(self._rng)
+            done[side.index] = side.prepare()
         return tuple(done[side.index] for side in self._sides)
 
     def batches(self) -> Iterator[Output]:
@@ -127,7 +134,7 @@ class Worker:
 
         first_time = self._begin_rounds()
         sides, copies = self._timed[:2], self._timed[2:]
-        with Others(self._own_seconds) as others:
+        with self._kernels(), Others(self._own_seconds) as others:
             found = measure(
                 sides,
                 timer,
@@ -142,7 +149,15 @@ class Worker:
         found = replace(found, others=others.cores, kept=self._kept())
         if not first_time:
             return found
-        return replace(found, unmet=self._unmet(timer), one_thread=self._one_thread(timer))
+        with self._kernels():
+            return replace(found, unmet=self._unmet(timer), one_thread=self._one_thread(timer))
+
+    def _kernels(self) -> AbstractContextManager[None]:
+        """Hold the kernels of the sides' operator library, which is the same for all that share a process.
+
+        They stay for all rounds: to swap them takes longer than a call.
+        """
+        return self._sides[0].kernels(counted=False)
 
     def _begin_rounds(self) -> bool:
         """Hold the sides ready to be timed; tell whether it is for the first time."""
@@ -184,6 +199,14 @@ class Worker:
     def close(self) -> None:
         """Put back what was changed in this process."""
         self._life.close()
+
+
+def _gaps(rng: random.Random) -> list[torch.Tensor]:
+    """Take memory here and there, so that what is built next does not lie where it lies in every other process.
+
+    All of them are forked from one and would have the same layout, of which some give one side a few percent.
+    """
+    return [torch.empty(rng.randrange(64, LARGEST_GAP, 64), dtype=torch.uint8) for _ in range(GAPS)]
 
 
 @contextmanager
