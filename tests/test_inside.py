@@ -53,6 +53,12 @@ class Looping(torch.nn.Module):
                 break
         return found
 
+    def twice(self, x):
+        return self.layer(self.layer(x))
+
+    def nested(self, x):
+        return self.twice(x) + self.layer(x)
+
     def through_layer(self, x):
         return self.layer(x) if float(x.sum()) > 1e9 else self.layer(x) + 1
 
@@ -102,6 +108,14 @@ def test_a_method_of_a_module_inside_the_model_is_named_by_its_path():
 
     assert comparison.exit_code == 0
     assert comparison.target.evaluation.facts.calls == 4
+
+
+def test_a_method_that_another_one_calls_is_compiled_as_a_part_of_it():
+    comparison = diff(config("nested"), config("nested", compiler=inside("twice", "layer.forward")), NO_SPEED)
+
+    assert comparison.exit_code == 0
+    facts = comparison.target.evaluation.facts
+    assert (facts.graphs, facts.calls) == (2, 4 * 2)
 
 
 def test_a_method_that_is_never_called_is_told_and_is_no_compiled_code():
@@ -214,18 +228,6 @@ def test_the_hooks_of_a_compiled_module_run_once():
 
     assert found.facts().calls == 1
     assert ours.layer._compiled_call_impl is None
-
-
-def test_a_method_within_another_one_is_compiled_as_a_part_of_it():
-    model = Looping(steps=2)
-    found = Inside(TorchExport(), ["layer.forward", "step"]).compile(model, EXAMPLE, "run")
-
-    with torch.inference_mode():
-        expected = model.run(EXAMPLE.inputs)
-        torch.testing.assert_close(found.call(EXAMPLE.inputs), expected)
-
-    assert found.facts().calls == 2
-    assert "layer.forward was never called" in found.facts().notes
 
 
 def test_the_breaks_of_all_methods_are_counted_once():

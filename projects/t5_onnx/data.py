@@ -19,7 +19,9 @@ class Prompts:
         forced: how many tokens the decoder is given; 0: none.
     """
 
-    def __init__(self, length: int = 16, samples: int = 16, vocabulary: int = 256, forced: int = 0, seed: int = 0) -> None:
+    def __init__(
+        self, length: int = 16, samples: int = 16, vocabulary: int = 256, forced: int = 0, seed: int = 0
+    ) -> None:
         self.length, self.samples, self.vocabulary, self.forced, self.seed = length, samples, vocabulary, forced, seed
 
     def __len__(self) -> int:

@@ -107,9 +107,7 @@ class FlatT5(nn.Module):
             grown[key], grown[value] = layer.keys, layer.values
         return {"logits": found.logits[:, -1], "past": grown}
 
-    def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, decoder_input_ids: torch.Tensor
-    ) -> Any:
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, decoder_input_ids: torch.Tensor) -> Any:
         """Give the `logits` of given tokens, as transformers' own does, but step by step."""
         encoded = self.encode(input_ids, attention_mask)
         past, logits = self._no_past(encoded["cross"]), []
