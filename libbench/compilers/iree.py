@@ -10,7 +10,7 @@ import torch
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
-from libbench.traced import Built, Run, Traced, exported, quiet
+from libbench.traced import Built, Run, Traced, converted, exported
 
 
 class Iree:
@@ -31,14 +31,15 @@ class Iree:
         compiler = need("iree.compiler.version", extra="iree", purpose="compiling a model by IREE")
         runtime = need("iree.runtime", extra="iree", purpose="running a model by IREE")
 
+        def convert(program: torch.export.ExportedProgram) -> bytes:
+            # Its importer takes no operators that work in place.
+            output = aot.export(program.run_decompositions({}))
+            # By itself it makes float32 of float64.
+            output.session.set_flags("--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false")
+            return bytes(output.compile(save_to=None, target_backends="llvm-cpu").map_memory())
+
         def build(flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
-            program = exported(flat, examples, dynamic)
-            with quiet():
-                # Its importer takes no operators that work in place.
-                output = aot.export(program.run_decompositions({}))
-                # By itself it makes float32 of float64.
-                output.session.set_flags("--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false")
-                code = bytes(output.compile(save_to=None, target_backends="llvm-cpu").map_memory())
+            code = converted(exported(flat, examples, dynamic), convert)
             return Built(_run(runtime, code), artefact_bytes=len(code))
 
         carry = {torch.bfloat16: torch.float32}

@@ -13,7 +13,7 @@ from libbench.errors import UnavailableError, UnsupportedError, did_you_mean
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
-from libbench.traced import Built, Run, Traced, exported, quiet, sizes_of
+from libbench.traced import Built, Run, Traced, converted, exported, quiet, sizes_of
 
 Level = Literal["disabled", "basic", "extended", "all"]
 _LEVELS = {"disabled": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED"}
@@ -69,16 +69,10 @@ class OnnxRuntime:
     def _build(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
         program = exported(flat, examples, dynamic)
         results = [f"output_{i}" for i in range(len(flat.results))]
+        arguments = {"input_names": flat.names, "output_names": results, "opset_version": self.opset, "verbose": False}
         with TemporaryDirectory() as folder, quiet():
             file = Path(folder) / "model.onnx"
-            onnx = torch.onnx.export(
-                program,
-                input_names=flat.names,
-                output_names=results,
-                opset_version=self.opset,
-                dynamo=True,
-                verbose=False,
-            )
+            onnx = converted(program, lambda program: torch.onnx.export(program, dynamo=True, **arguments))
             if onnx is None:
                 raise UnsupportedError("torch gave no ONNX program")
             onnx.save(file)

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakIdKeyDictionary
 
 from libbench.locate.graph import Given, Graph, Held, Link, Made, Op, leaves, replaced, shapes_of
-from libbench.locate.lines import current_line
+from libbench.codelines import current_line
 from libbench.locate.watching import Watched, watched
 from libbench.tree import tensors
 
