@@ -37,12 +37,14 @@ class NotConverted(Exception):
     Attributes:
         program: what was exported.
         convert: what has raised.
+        seconds: after which it has.
     """
 
-    def __init__(self, program: torch.export.ExportedProgram, convert: Convert) -> None:
+    def __init__(self, program: torch.export.ExportedProgram, convert: Convert, seconds: float) -> None:
         super().__init__()
         self.program = program
         self.convert = convert
+        self.seconds = seconds
 
 
 def not_compiled(name: str, error: BaseException) -> UnsupportedError:
@@ -158,7 +160,8 @@ def _operators(failed: NotConverted, end: float) -> tuple[tuple[Fault, ...], boo
         if not named:
             return _faults(found), not found
         found += named
-        if time.monotonic() > end or not all(_taken_out(program.graph, node) for node in named):
+        # Another try may well take as long as the first.
+        if time.monotonic() + failed.seconds > end or not all(_taken_out(program.graph, node) for node in named):
             return _faults(found), False
         program.graph_module.recompile()
         error = _error_of(failed.convert, program)

@@ -94,7 +94,7 @@ def faults_text(faults: Sequence[Fault]) -> str:
         by_name.setdefault(_BRANCH if fault.kind == "branch" else fault.what, []).append(fault)
     said = ", ".join(f"{what}{_places(each)}" for what, each in by_name.items())
     place = _PLACE.match(faults[0].source) if len(faults) == 1 else None
-    return f"{said}: {place['code']}" if place and place["code"] else said
+    return f"{said}: {place['code'].rstrip(':')}" if place and place["code"] else said
 
 
 def smallest_text(smallest: Smallest) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from libbench.config import LazyNode
-from libbench.faults import Attempt, Called, Smallest, smallest_text
+from libbench.faults import Attempt, Called, Smallest, short_place, smallest_text
 from libbench.interfaces import Event, Runner, Session
 from libbench.job import Job
 from libbench.result import Failure, SideFailed
@@ -19,6 +20,8 @@ from libbench.result import Failure, SideFailed
 _LONGEST_WORDS = 200
 _FATAL = "Fatal Python error"
 """What Python writes when its process is ended by a fault; what stands before it are the compiler's own words."""
+
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<name>\S+)')
 
 
 class Asked(Protocol):
@@ -75,7 +78,7 @@ class _Search:
         """Give the failure with what can be found out."""
         if failure.kind == "signal" and signal.SIGKILL.name not in failure.message:
             self._deadly, self._session = True, None
-            failure = replace(failure, message=_with_words(failure))
+            failure = replace(failure, message=_killed(failure, failure.compiler))
         elif failure.kind == "exception":
             try:
                 told = self._asked().explained(self._left() / 2)
@@ -130,7 +133,7 @@ class _Search:
         except SideFailed as error:
             self._session = None
             if self._deadly and error.failure.kind == "signal":
-                return _with_words(error.failure)
+                return _killed(error.failure, _class_of(self._job.config.compiler))
             raise
         return attempt.message if attempt.alike else ""
 
@@ -156,8 +159,11 @@ def _class_of(node: Any) -> str:
     return target.rpartition(".")[2] if isinstance(target, str) else getattr(target, "__name__", "")
 
 
-def _with_words(failure: Failure) -> str:
-    """Give the message of a process that died, with the last words that its compiler wrote."""
-    written = failure.traceback.partition(_FATAL)[0].splitlines()
-    words = next((line.strip() for line in reversed(written) if line.strip()), "")
-    return f"{failure.message}: {words[:_LONGEST_WORDS]}" if words else failure.message
+def _killed(failure: Failure, compiler: str) -> str:
+    """Give the message of a process that died, with the last words of its compiler, or where Python was."""
+    written, _, after = failure.traceback.partition(_FATAL)
+    words = next((line.strip() for line in reversed(written.splitlines()) if line.strip()), "")
+    frame = _FRAME.search(after)
+    if not words and frame:
+        words = f"in {frame['name']} at {short_place(frame['file'] + ':' + frame['line'])}"
+    return f"{failure.message} in {compiler}" + (f": {words[:_LONGEST_WORDS]}" if words else "")

@@ -26,11 +26,13 @@ PASSING = ("load",)
 
 def write_failure(page: Page, name: str, failure: Failure, verbose: bool) -> None:
     """Write how a side failed, with its traceback under --verbose; nothing where the headline has said all."""
-    if not verbose and failure.message == cut(failure.message, LONGEST) and not failure.faults:
+    said = not verbose and failure.message == cut(failure.message, LONGEST)
+    if said and not failure.faults:
         return
     where = f"{name}, " if name else ""
-    text = f"{where}{failure.stage} ({failure.kind}): {cut(failure.message, 10 * page.width)}"
-    page.entry("failure", text, "bad")
+    by = f", {failure.compiler}" if failure.compiler else ""
+    text = "" if said else f": {cut(failure.message, 10 * page.width)}"
+    page.entry("failure", f"{where}{failure.stage}{by} ({failure.kind}){text}", "bad")
     if failure.faults:
         page.table(_FAULTS, [[each.what, str(each.count), each.module, each.source] for each in failure.faults])
     if failure.smallest and failure.smallest.message and verbose:
