@@ -38,12 +38,13 @@ class Attempts:
         """Give the side's failure with all that can be found out of its causes.
 
         Args:
-            seconds: that may be spent on asking the compiler.
+            seconds: that it may take, half of them for asking the compiler.
         """
         self._whole = self._side.failed
         if self._whole is None:
             raise LibbenchError("the side has not failed")
-        return Failure.of("compile", explanation(self._whole, seconds))
+        # What is begun in the first half may well end in the second.
+        return Failure.of("compile", explanation(self._whole, seconds / 2))
 
     def called(self, inside: str) -> tuple[Called, ...]:
         """Give the modules that a call of a module calls itself, in order, by calling the model as it is.

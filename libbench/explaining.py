@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -37,14 +38,12 @@ class NotConverted(Exception):
     Attributes:
         program: what was exported.
         convert: what has raised.
-        seconds: after which it has.
     """
 
-    def __init__(self, program: torch.export.ExportedProgram, convert: Convert, seconds: float) -> None:
+    def __init__(self, program: torch.export.ExportedProgram, convert: Convert) -> None:
         super().__init__()
         self.program = program
         self.convert = convert
-        self.seconds = seconds
 
 
 def not_compiled(name: str, error: BaseException) -> UnsupportedError:
@@ -150,21 +149,25 @@ def _operators(failed: NotConverted, end: float) -> tuple[tuple[Fault, ...], boo
     again.
     """
     program, error, found = failed.program, failed.__cause__, list[torch.fx.Node]()
-    decomposed = False
+    decomposed, took = False, 0.0
     while isinstance(error, Exception):
         named = _named(program.graph, error)
         if not named and not decomposed:
             # Compilers take a program apart before they look at its operators.
-            program, decomposed = program.run_decompositions(), True
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                program, decomposed = program.run_decompositions(), True
             named = _named(program.graph, error)
         if not named:
             return _faults(found), not found
         found += named
-        # Another try may well take as long as the first.
-        if time.monotonic() + failed.seconds > end or not all(_taken_out(program.graph, node) for node in named):
+        # Another try takes about as long as the last one; the first, which has imported the compiler, tells nothing.
+        begin = time.monotonic()
+        if begin + took > end or not all(_taken_out(program.graph, node) for node in named):
             return _faults(found), False
         program.graph_module.recompile()
         error = _error_of(failed.convert, program)
+        took = time.monotonic() - begin
     return _faults(found), True
 
 

@@ -81,7 +81,7 @@ class _Search:
             failure = replace(failure, message=_killed(failure, failure.compiler))
         elif failure.kind == "exception":
             try:
-                told = self._asked().explained(self._left() / 2)
+                told = self._asked().explained(self._left())
             except SideFailed:
                 return failure
             failure = replace(failure, message=told.message, faults=told.faults)

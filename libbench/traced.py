@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -216,11 +215,10 @@ def converted(program: torch.export.ExportedProgram, convert: Convert) -> Any:
         with quiet():
             return convert(program)
 
-    begin = time.monotonic()
     try:
         return quietly(program)
     except Exception as error:
-        raise NotConverted(program, quietly, time.monotonic() - begin) from error
+        raise NotConverted(program, quietly) from error
 
 
 @contextmanager
