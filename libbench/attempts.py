@@ -50,9 +50,12 @@ class Attempts:
         """Give the modules that a call of a module calls itself, in order, by calling the model as it is.
 
         Args:
-            inside: path of that module; empty for the model. Where it is no module, none is given.
+            inside: path of that module; empty for the model. Where it is no module, and where it is not the compiler
+                that refuses the model, none is given.
         """
         found, known = [], dict[str, str]()
+        if isinstance(self._whole, LibbenchError) and not getattr(self._whole, "by", ""):
+            return ()
         for path, arguments in self._recorded(inside).items():
             module = self._side.parts.model.get_submodule(path)
             like = known.setdefault(f"{type(module)} {module} {form_of(arguments)}", path)
@@ -70,17 +73,16 @@ class Attempts:
         args, kwargs = self._recorded(inside)[path]
         side = self._side
         module = side.parts.model.get_submodule(path)
-        example = replace(side.first(), inputs=_as_inputs(module, args, kwargs))
         try:
             with side.during("compile"):
-                self._compiled(module, example)
+                self._compile(module, replace(side.first(), inputs=_as_inputs(module, args, kwargs)))
         except SideFailed as error:
             cause = error.__cause__ or error
             alike = self._whole is not None and root_of(cause) == root_of(self._whole)
             return Attempt(message=error.failure.message, alike=alike)
         return Attempt()
 
-    def _compiled(self, module: torch.nn.Module, example: Batch) -> None:
+    def _compile(self, module: torch.nn.Module, example: Batch) -> None:
         parts = self._side.parts
         compiled = parts.compiler.compile(module, self._side.fresh(example), "forward")
         try:
@@ -139,11 +141,10 @@ def _as_inputs(module: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[s
     if not kwargs:
         return args
     bound = inspect.signature(module.forward).bind(*args, **kwargs)
-    named = dict(bound.arguments)
-    for name, parameter in bound.signature.parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            named |= named.pop(name, {})
-        elif parameter.kind is not parameter.POSITIONAL_OR_KEYWORD and parameter.kind is not parameter.KEYWORD_ONLY:
-            if name in named:
-                raise LibbenchError(f"{name!r} of a {type(module).__qualname__} cannot be given by name")
+    named: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        if kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL):
+            raise LibbenchError(f"{name!r} of a {type(module).__qualname__} cannot be given by name")
+        named |= value if kind is inspect.Parameter.VAR_KEYWORD else {name: value}
     return named

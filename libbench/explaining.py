@@ -64,13 +64,11 @@ def explanation(error: BaseException, seconds: float) -> BaseException:
     Returns:
         The error itself where it is not about what a compiler takes.
     """
-    chain = [*_chain(error)]
-    refused = next((each for each in chain if isinstance(each, UnsupportedError) and each.by), None)
-    failed = next((each for each in chain if isinstance(each, NotConverted)), None)
-    if refused is not None and failed is not None:
+    failed = next((each for each in _chain(error) if isinstance(each, NotConverted)), None)
+    if isinstance(error, UnsupportedError) and failed is not None:
         faults, complete = _operators(failed, time.monotonic() + seconds)
-        return _told(refused.by, error, faults or refused.faults, complete)
-    if refused is None and type(error).__module__.startswith(_DYNAMO):
+        return _told(error.by, error, faults or error.faults, complete)
+    if type(error).__module__.startswith(_DYNAMO):
         return not_compiled("torch.compile", error)
     return error
 
@@ -227,7 +225,8 @@ def _taken_out(graph: torch.fx.Graph, node: torch.fx.Node) -> bool:
     given = [place.meta.get("val") for place in places]
     if not all(isinstance(each, torch.Tensor) and _fixed(each.shape) for each in given):
         return False
-    for place, value in zip(places, given, strict=True):
+    for place in places:
+        value = place.meta["val"]
         with graph.inserting_before(node):
             options = {"dtype": value.dtype, "device": value.device, "pin_memory": False}
             zeros = graph.call_function(_ZEROS, (list(value.shape), 0), options)

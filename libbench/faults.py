@@ -1,4 +1,4 @@
-"""What of a model a compiler cannot take: records made of plain values only, so that they can be written as they are."""
+"""What of a model a compiler cannot take: records made of plain values, so that they can be written as they are."""
 
 from __future__ import annotations
 

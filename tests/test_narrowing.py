@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from failing_models import Between, Branch, Deadly, Deep, line_of
+from failing_models import Between, Branch, Deadly, Deep, Quiet, line_of
 
+from libbench.compilers.quantize import Quantize
 from libbench.compilers.torch_compile import TorchCompile
 from libbench.compilers.torch_export import TorchExport
 from libbench.config import LazyCall as L
@@ -84,7 +85,7 @@ def test_a_compiler_that_takes_its_process_along_is_told_with_signal_words_and_m
     failure = failed(L(Deadly)(), L(Deep)()).failure
 
     assert (failure.stage, failure.kind, failure.compiler) == ("compile", "signal", "Deadly")
-    assert failure.message.startswith("killed by SIGABRT in Deadly: LLVM ERROR: cannot select a branch; head.1 (Branch, ")
+    assert failure.message.startswith("killed by SIGABRT in Deadly: LLVM ERROR: cannot select a branch; head.1 (")
     assert failure.smallest.message == "killed by SIGABRT in Deadly: LLVM ERROR: cannot select a branch"
 
 
@@ -98,3 +99,9 @@ def test_a_side_whose_model_is_the_fault_itself_names_no_smaller_one():
 def test_a_negative_time_for_the_search_is_refused():
     with pytest.raises(ValueError, match="search must be at least 0 seconds, got -1"):
         Process(search=-1)
+
+
+def test_a_refusal_that_is_not_the_compilers_starts_no_search():
+    failure = failed(L(Quantize)(), L(Quiet)(), L(Local)()).failure
+
+    assert failure.message == "UnsupportedError: Quiet has no layer that torch quantises"

@@ -69,7 +69,12 @@ class OnnxRuntime:
     def _build(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
         program = exported(flat, examples, dynamic)
         results = [f"output_{i}" for i in range(len(flat.results))]
-        arguments = {"input_names": flat.names, "output_names": results, "opset_version": self.opset, "verbose": False}
+        arguments: dict[str, Any] = {
+            "input_names": flat.names,
+            "output_names": results,
+            "opset_version": self.opset,
+            "verbose": False,
+        }
         with TemporaryDirectory() as folder, quiet():
             file = Path(folder) / "model.onnx"
             onnx = converted(program, lambda program: torch.onnx.export(program, dynamo=True, **arguments))

@@ -162,7 +162,11 @@ class _Entry:
         kept = [(tensor, tensor.clone()) for _, tensor in tensors((args, kwargs))]
         random_state = torch.get_rng_state()
         self._model.compile(**self._arguments)
-        outputs = self._method(*args, **kwargs)
+        try:
+            outputs = self._method(*args, **kwargs)
+        except Exception:
+            self._model._compiled_call_impl = None
+            raise
         if self._counting.calls:
             self._chosen = self._method
             return outputs

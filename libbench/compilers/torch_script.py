@@ -49,7 +49,7 @@ class TorchScript:
 
     def _trace(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
         with quiet(), warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always", torch.jit.TracerWarning)
+            warnings.simplefilter("always", torch.jit.TracerWarning)  # type: ignore[attr-defined]
             # Its own check calls the model again, which a model that draws at random does not stand.
             script = torch.jit.trace(flat, tuple(examples), check_trace=False)  # type: ignore[no-untyped-call]
             script = self._frozen(script)
