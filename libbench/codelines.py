@@ -19,6 +19,7 @@ _SYMBOLS = str(Path(_TORCH).with_name("sympy"))
 """What torch reckons with in place of sizes."""
 _NN = str(Path(_TORCH, "nn"))
 _HERE = str(Path(__file__).parent)
+_FLAT = str(Path(_HERE, "flat.py"))
 _SEARCH = str(Path(_HERE, "locate"))
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
@@ -63,10 +64,15 @@ def line_of(error: BaseException) -> str:
     if stack:  # torch has followed the code without running it
         return line_in_stack(stack)
     found: list[tuple[str, int]] = []
+    model = False
     for frame, line in traceback.walk_tb(error.__traceback__):
         file = frame.f_code.co_filename
-        # Further out than the last of libbench is who has asked for it.
+        # Further out than the last of libbench is who has asked for it; what that calls itself is no model, but for
+        # what it calls in the place of torch.
         found = [] if file.startswith(_HERE) else [(file, line), *found]
+        model = file == _FLAT or file.startswith(_TORCH) or (model and bool(found))
+        if not model:
+            found = []
     return _innermost(found) or line_in(str(error))
 
 

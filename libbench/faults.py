@@ -9,7 +9,6 @@ from pathlib import PurePath
 from typing import Literal
 
 FaultKind = Literal["operator", "branch", "code"]
-_BRANCH = "code that depends on the values of a tensor"
 _PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?:: (?P<code>.*))?$")
 
 
@@ -19,10 +18,11 @@ class Fault:
 
     Attributes:
         kind: an "operator"; a "branch": code that needs a value of a tensor before there is one; or other "code".
-        what: the operator's name, as `aten.cdist`, or what is said of the code, in one line.
+        what: the operator's name, as `aten.cdist`, or what is wrong with the code, in one line.
         source: `file:line: code` of the model's own line; empty where it is not known.
         module: path of the innermost module that it is called in, from the model; may be empty.
         count: how often it stands in the graph, at least 1.
+        why: what the compiler says of it, in one line; may be empty.
     """
 
     kind: FaultKind
@@ -30,6 +30,7 @@ class Fault:
     source: str = ""
     module: str = ""
     count: int = 1
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,7 @@ def faults_text(faults: Sequence[Fault]) -> str:
     """Say in one line what the faults are, and at which lines; empty for none."""
     by_name: dict[str, list[Fault]] = {}
     for fault in faults:
-        by_name.setdefault(_BRANCH if fault.kind == "branch" else fault.what, []).append(fault)
+        by_name.setdefault(fault.what, []).append(fault)
     said = ", ".join(f"{what}{_places(each)}" for what, each in by_name.items())
     place = _PLACE.match(faults[0].source) if len(faults) == 1 else None
     return f"{said}: {place['code'].rstrip(':')}" if place and place["code"] else said
@@ -118,6 +119,6 @@ def short_place(source: str) -> str:
 
 def _places(faults: Sequence[Fault]) -> str:
     count = sum(fault.count for fault in faults)
-    places = [short_place(fault.source) or fault.module for fault in faults]
-    known = " and ".join(dict.fromkeys(place for place in places if place))
-    return (f" at {known}" if known else "") + (f" ({count} times)" if count > len(faults) else "")
+    places = dict.fromkeys(short_place(fault.source) or fault.module for fault in faults)
+    known = " and ".join(place for place in places if place)
+    return (f" at {known}" if known else "") + (f" ({count} times)" if count > len(places) else "")

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from libbench.errors import LibbenchError, UnsupportedError
-from libbench.explaining import Convert, NotConverted, not_compiled
+from libbench.explaining import not_compiled
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
+from libbench.lacking import Convert, NotConverted
 from libbench.result import CompileFacts
 from libbench.skeleton import Skeleton, arguments_of, skeleton_of
 from libbench.state import modes_put_back

@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 import torch
-from failing_models import Branch, Breaking, Deep, Item, Unusual, line_of
+from failing_models import Block, Branch, Breaking, Deep, Item, Unusual, line_of
 
 from libbench.compilers.executorch import ExecuTorch
 from libbench.compilers.fx import Fx
@@ -120,3 +120,14 @@ def test_a_graph_break_is_told_with_its_line_and_reason():
     (note,) = found.facts().notes
     assert note.startswith(f"a graph ends at {line_of('graph_break()')}: ")
     assert "graph_break" in note.partition(": ")[2]
+
+
+def test_an_operator_without_a_kernel_for_its_dtype_is_told_with_its_line_and_the_compilers_words():
+    example = Batch((0,), EXAMPLE.inputs.to(torch.bfloat16), 0)
+
+    with pytest.raises(UnsupportedError, match="ONNX cannot take aten.linear at ") as raised:
+        OnnxRuntime().compile(Block().to(torch.bfloat16), example, "forward")
+
+    (fault,) = raised.value.faults
+    assert line_of("torch.relu(self.linear(x))") in fault.source
+    assert "NOT_IMPLEMENTED" in fault.why

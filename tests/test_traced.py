@@ -56,7 +56,7 @@ NOT_THE_SAME = {
     },
     ("torch.fx", "options"): "negate has been specialized to have value True",
     ("torch.fx by node", "options"): "negate has been specialized to have value True",
-    ("ONNX Runtime", "bfloat16"): "NOT_IMPLEMENTED : Could not find an implementation for Mul",
+    ("ONNX Runtime", "bfloat16"): "ONNX cannot take aten.mul at compiler_kinds.py:",
     ("OpenVINO", "whole numbers"): "values differ",  # it computes int64 in 32 bits
 }
 """Where a compiler does not do as the model does, what is said of it."""

@@ -35,6 +35,8 @@ def write_failure(page: Page, name: str, failure: Failure, verbose: bool) -> Non
     page.entry("failure", f"{where}{failure.stage}{by} ({failure.kind}){text}", "bad")
     if failure.faults:
         page.table(_FAULTS, [[each.what, str(each.count), each.module, each.source] for each in failure.faults])
+        for why in list(dict.fromkeys(each.why for each in failure.faults if each.why))[: None if verbose else 1]:
+            page.item(f"in the compiler's words: {why}" if verbose else cut(f"in the compiler's words: {why}", 150))
     if failure.smallest and failure.smallest.message and verbose:
         page.item(f"{failure.smallest.path} alone: {failure.smallest.message}")
     if verbose and failure.traceback:
