@@ -18,7 +18,7 @@ _VALUES = (
     "aten._local_scalar_dense",
 )
 """What stands, in small letters, in errors about code that needs a value before there is one."""
-_BRANCH = "code that depends on the values of a tensor"
+_BRANCH = "data-dependent code"
 _DYNAMO = ("torch._dynamo", "torch._inductor")
 
 

@@ -58,7 +58,9 @@ class Failure:
         text = _text(error)
         first = next(iter(text.splitlines()), "")
         where = [f"({str(note).strip()})" for note in getattr(error, "__notes__", ())]
-        message = " ".join([f"{type(error).__name__}: {first}" if first else type(error).__name__, *where])
+        if not isinstance(error, UnsupportedError):
+            first = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        message = " ".join([first, *where])
         faults = error.faults if isinstance(error, UnsupportedError) else ()
         return cls(stage, _kind(error), " ".join(message.split()), _traceback(error), faults=faults)
 

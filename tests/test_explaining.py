@@ -85,7 +85,7 @@ def test_code_that_depends_on_values_is_told_with_its_line(compiler, model, line
     (fault,) = found.faults
     assert (fault.kind, fault.count) == ("branch", 1)
     assert line in fault.source
-    assert f"code that depends on the values of a tensor at {line_of(line)}: " in str(found)
+    assert f"data-dependent code at {line_of(line)}: " in str(found)
     assert "\n" not in str(found)
 
 
