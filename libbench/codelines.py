@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 _TORCH = str(Path(torch.__file__).parent)
-_SYMBOLS = str(Path(_TORCH).with_name("sympy"))
-"""What torch reckons with in place of sizes."""
+_TOOLS = tuple(str(Path(_TORCH).with_name(name)) for name in ("numpy", "sympy"))
+"""What models and torch call to reckon with."""
 _NN = str(Path(_TORCH, "nn"))
 _HERE = str(Path(__file__).parent)
 _FLAT = str(Path(_HERE, "flat.py"))
@@ -94,7 +94,7 @@ def _innermost(found: Sequence[tuple[str, int]]) -> str:
 
 
 def _foreign(file: str) -> bool:
-    return file.startswith((_TORCH, _HERE, _SYMBOLS, "<"))
+    return file.startswith((_TORCH, _HERE, *_TOOLS, "<"))
 
 
 def _written(file: str, line: int) -> str:

@@ -7,7 +7,7 @@ import time
 from libbench.codelines import line_in_stack, line_of
 from libbench.errors import UnsupportedError
 from libbench.faults import Fault, faults_text, short_place
-from libbench.lacking import NotConverted, all_lacking, chain_of, first_line, lacking
+from libbench.lacking import NotConverted, all_lacking, chain_of, first_line, lacking, unplaced
 
 _VALUES = (
     "data-dependent",
@@ -88,9 +88,9 @@ def faults_of(error: BaseException) -> tuple[Fault, ...]:
     cause = chain[-1]
     said = first_line(str(cause)) or type(cause).__name__
     place = next((place for each in reversed(chain) if (place := line_of(each))), "")
-    if any(word in f"{type(cause).__name__} {cause}".lower() for word in _VALUES):
+    if any(word in said.lower() for word in _VALUES):
         return (Fault(kind="branch", what=_BRANCH, source=place, why=said),)
-    return (Fault(kind="code", what=said, source=place),) if place else ()
+    return (Fault(kind="code", what=said.rstrip(":"), source=place),) if place else unplaced(error)
 
 
 def _told(name: str, error: BaseException, faults: tuple[Fault, ...], complete: bool) -> UnsupportedError:

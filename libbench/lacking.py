@@ -41,7 +41,7 @@ class NotConverted(Exception):
 
 def lacking(failed: NotConverted) -> tuple[Fault, ...]:
     """Give the operators that a compiler's error names."""
-    return _faults(_named(failed.program.graph, failed), failed) or _unplaced(failed)
+    return _faults(_named(failed.program.graph, failed), failed) or unplaced(failed)
 
 
 def chain_of(error: BaseException) -> Iterator[BaseException]:
@@ -141,7 +141,7 @@ def _dtype(node: torch.fx.Node) -> torch.dtype | None:
     return getattr(node.meta.get("val"), "dtype", None)
 
 
-def _unplaced(error: BaseException) -> tuple[Fault, ...]:
+def unplaced(error: BaseException) -> tuple[Fault, ...]:
     """Give the operators that an error names although the program has none of them: those that others are made of."""
     for each in reversed([*chain_of(error)]):
         names = dict.fromkeys(f"{match['namespace']}.{match['name']}" for match in _WRITTEN.finditer(str(each)))

@@ -131,3 +131,12 @@ def test_an_operator_without_a_kernel_for_its_dtype_is_told_with_its_line_and_th
     (fault,) = raised.value.faults
     assert line_of("torch.relu(self.linear(x))") in fault.source
     assert "NOT_IMPLEMENTED" in fault.why
+
+
+def test_an_operator_that_a_backend_of_torch_compile_names_is_told():
+    def backend(graph, inputs):
+        raise RuntimeError("no lowering of\n target: aten.relu.default")
+
+    found = explanation(failure(TorchCompile(backend), Block()), LONG)
+
+    assert str(found) == "torch.compile cannot take aten.relu"
