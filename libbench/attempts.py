@@ -74,7 +74,7 @@ class Attempts:
         side = self._side
         module = side.parts.model.get_submodule(path)
         try:
-            with side.during("compile"):
+            with side.during("compile"), side.kernels(counted=False):
                 self._compile(module, replace(side.first(), inputs=_as_inputs(module, args, kwargs)))
         except SideFailed as error:
             cause = error.__cause__ or error
@@ -100,7 +100,12 @@ class Attempts:
             self._inputs[inside] = {}
             if isinstance(model, torch.nn.Module):
                 side.restart()
-                with side.during("compile", announce=False), _watched(model, inside) as found, workload.mode():
+                with (
+                    side.during("compile", announce=False),
+                    side.kernels(counted=False),
+                    workload.mode(),
+                    _watched(model, inside) as found,
+                ):
                     workload.step(method_of(model, str(workload.method)), batch)
                 self._inputs[inside] = found
         return self._inputs[inside]
