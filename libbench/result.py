@@ -10,7 +10,8 @@ from typing import Any, Literal
 from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
 from libbench.decisive import Decisive
-from libbench.errors import ClockError, MissingPackageError, UnavailableError
+from libbench.errors import ClockError, MissingPackageError, UnavailableError, UnsupportedError
+from libbench.faults import Fault, Smallest
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.located import Located
 from libbench.measured import Measurement, NullArm, Speedup, Timing
@@ -39,12 +40,18 @@ class Failure:
             "lost": the machine that it ran on, of which it says nothing.
         message: one line.
         traceback: the Python traceback, or the last lines that the process wrote; may be empty.
+        compiler: class of the compiler that was at work; empty where none was.
+        faults: what of the model the compiler cannot take, as far as that is known.
+        smallest: the smallest module that it cannot take; None where that was not looked for.
     """
 
     stage: Stage
     kind: Kind
     message: str
     traceback: str = ""
+    compiler: str = ""
+    faults: tuple[Fault, ...] = ()
+    smallest: Smallest | None = None
 
     @classmethod
     def of(cls, stage: Stage, error: BaseException) -> Failure:
@@ -52,8 +59,11 @@ class Failure:
         text = _text(error)
         first = next(iter(text.splitlines()), "")
         where = [f"({str(note).strip()})" for note in getattr(error, "__notes__", ())]
-        message = " ".join([f"{type(error).__name__}: {first}" if first else type(error).__name__, *where])
-        return cls(stage, _kind(error), " ".join(message.split()), _traceback(error))
+        if not isinstance(error, UnsupportedError):
+            first = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        message = " ".join([first, *where])
+        faults = error.faults if isinstance(error, UnsupportedError) else ()
+        return cls(stage, _kind(error), " ".join(message.split()), _traceback(error), faults=faults)
 
 
 class SideFailed(Exception):

@@ -48,6 +48,9 @@ class Side:
         watch: called with every event.
         life: what it enters is left when the session is closed.
         share: what of the data it runs.
+
+    Attributes:
+        failed: what was raised last; None where nothing was.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Side:
         self._memory_before: Mapping[str, int] = {}
         self._peak: dict[str, int] = {}
         self.mutates = False
+        self.failed: BaseException | None = None
 
     def describe_device(self) -> Mapping[str, Any]:
         return dict(self.parts.device.describe())
@@ -99,7 +103,6 @@ class Side:
             del before, outputs  # they are no part of what the model keeps
             self.restart()
         self.mutates = bool(mutated)
-        self._first = first
         resident = _above(self.parts.device.memory(), self._memory_before)
         return Preparation(
             seconds=seconds,
@@ -211,7 +214,15 @@ class Side:
         first = next(self.data(), None)
         if first is None:
             raise LibbenchError("data gave no batch")
+        self._first = first
         return first
+
+    def first(self) -> Batch:
+        """Give the first batch with inputs of its own; build the parts where that is not done."""
+        if not hasattr(self, "_first"):
+            with self.during("instantiate"):
+                self._instantiate()
+        return self.fresh(self._first)
 
     def data(self) -> Iterator[Batch]:
         """Give the batches that this side runs."""
@@ -338,6 +349,7 @@ class _During:
         if self._folder is not None:
             os.environ.pop(CACHE_VARIABLE, None)
         if error is not None and not isinstance(error, KeyboardInterrupt):
+            self._side.failed = error
             raise SideFailed(Failure.of(self._stage, error), self._side.index) from error
 
 
