@@ -60,15 +60,20 @@ class Compiled:
         call: called in place of the model's method, with the same arguments.
         version: name and version of the compiler, for the report.
         facts: says, after calls, what was compiled; None for a compiler that leaves the model as it is.
-        cold: whether the compiler's cache was empty before; None when it keeps none.
+        cold: whether the compiler's cache was empty before; None when it keeps none; a function where that shows only
+            in the first call.
         release: forgets what the compiler keeps in this process, when no side needs it any more.
     """
 
     call: Callable[..., Any]
     version: str
     facts: Callable[[], CompileFacts] | None = None
-    cold: bool | None = None
+    cold: bool | Callable[[], bool | None] | None = None
     release: Callable[[], None] | None = None
+
+    def is_cold(self) -> bool | None:
+        """Tell whether the compiler's cache was empty before the first call, which has been made."""
+        return self.cold() if callable(self.cold) else self.cold
 
 
 class Compiler(Protocol):

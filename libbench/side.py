@@ -108,7 +108,7 @@ class Side:
             seconds=seconds,
             compiler=self.compiled.version,
             facts=facts() if facts else None,
-            cold=self.compiled.cold,
+            cold=self.compiled.is_cold(),
             parameters=_parameters(self.parts.model),
             samples=_length(getattr(self.parts.data, "dataset", None)),
             batches=steps_of(self.parts.workload) or _length(self.parts.data),
