@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -31,8 +31,8 @@ class Runnable:
     autocast: Autocast | None = None
 
 
-def capture(sides: tuple[Runnable, Runnable], how: How = "export") -> tuple[Graph, Graph]:
-    """Give the graphs of both sides, made in the same way: operators of two kinds of graphs are no counterparts.
+def capture(sides: Sequence[Runnable], how: How = "export") -> tuple[Graph, ...]:
+    """Give the graph of each side, all made in the same way: operators of two kinds of graphs are no counterparts.
 
     Args:
         how: "export" tries that first; "record" does not.
@@ -40,9 +40,7 @@ def capture(sides: tuple[Runnable, Runnable], how: How = "export") -> tuple[Grap
     why = ""
     if how == "export":
         try:
-            graphs = [export(side.model, side.call, *side.inputs()) for side in sides]
-            return graphs[0], graphs[1]
+            return tuple(export(side.model, side.call, *side.inputs()) for side in sides)
         except NotExported as error:
             why = str(error)
-    graphs = [record(side.model, side.call, *side.inputs()) for side in sides]
-    return replace(graphs[0], why=why), replace(graphs[1], why=why)
+    return tuple(replace(record(side.model, side.call, *side.inputs()), why=why) for side in sides)

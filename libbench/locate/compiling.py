@@ -1,0 +1,282 @@
+"""Piece by piece: which operators of a compiled side do not give what they give without its compiler."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import torch
+
+from libbench.errors import LibbenchError
+from libbench.interfaces import Adjustable, Batch
+from libbench.locate.capture import How, Runnable, capture
+from libbench.locate.deviation import STANDS_OUT, error_of, errors_of, ratio_of, rounding_of, worst
+from libbench.locate.pieces import Limits, Pieces
+from libbench.locate.recording import given_of
+from libbench.locate.segments import Piece, Segment, cuts_of
+from libbench.located import SegmentRow, SegmentsReport, SettingRow
+from libbench.result import SIDES
+from libbench.settings import Tolerance
+from libbench.side import Side
+from libbench.tree import snapshot
+
+PARTS = 8
+"""So many pieces, at most, take the place of one."""
+_LEFT = 1 / 3
+"""An error of which less than this share is left is gone."""
+
+
+class BySegment:
+    """The call of one side, cut into pieces that are compiled by themselves.
+
+    Each piece is fed what it is fed without the compiler. Beside its own error, the error that it alone makes in
+    what the model gives is found, and that which all pieces of a cut make in a row. Where that is gone, the
+    difference needs operators that were cut apart; else the piece that makes most of it is cut in turn.
+
+    Args:
+        sides: reference and target, prepared.
+        plain: their calls without their compilers, which agree.
+        batch: on which the sides differ.
+        tolerance: by which what a piece gives differs.
+        how: as for `libbench.locate.capture.capture`.
+        limits: of the compiling.
+
+    Attributes:
+        piece: the culprit; None where there is none.
+        notes: what else is to be known.
+        reason: what the verdict stands on.
+        side: whose compiler it is.
+
+    Raises:
+        LibbenchError: no graph is found that gives what the model gives.
+    """
+
+    def __init__(
+        self,
+        sides: Sequence[Side],
+        plain: Sequence[Runnable],
+        batch: Batch,
+        tolerance: Tolerance,
+        how: How = "export",
+        limits: Limits | None = None,
+    ) -> None:
+        self.piece: Piece | None = None
+        self.notes: list[str] = []
+        self.reason = ""
+        self._batch = batch
+        at = self._worse(sides, plain)
+        self.side, self._plain, self._name = sides[at], plain[at], SIDES[at]
+        (self._graph,) = capture([self._plain], how)
+        self._cuts = cuts_of(self._graph)
+        given = given_of(self._plain.inputs())
+        self._pieces = Pieces(self.side, self._graph, given, tolerance, limits or Limits())
+        self._together = False
+        self._check()
+
+    @property
+    def compiles(self) -> int:
+        """How often something was compiled."""
+        return self._pieces.compiles
+
+    def report(self) -> SegmentsReport:
+        """Cut and compile, and say which operators are the culprit."""
+        whole = self._piece(0, len(self._graph.ops))
+        try:
+            found, reason = self._search(whole)
+            usual = self._usual(found) if found is not None else 0.0
+            rows = tuple(self._rated(row, usual) for row in self._pieces.rows)
+            culprit = self._culprit(rows, found) if found is not None else None
+            self.piece = found if culprit is not None else None
+            settings = tuple(self._settings(self.piece or (whole if found is not None else None)))
+        finally:
+            self._pieces.release()
+        self.reason = "" if culprit is not None else reason or _within(settings)
+        return SegmentsReport(
+            verdict="no single culprit" if culprit is None else "located",
+            side=self._name,
+            compiler=self.side.compiled.version,
+            graph="export" if self._graph.how == "export" else "record",
+            why_recorded=self._graph.why,
+            operators=len(self._graph.ops),
+            error=self._error,
+            usual=usual,
+            rows=rows,
+            culprit=culprit,
+            together=self._together and culprit is not None,
+            settings=settings,
+        )
+
+    def _worse(self, sides: Sequence[Side], plain: Sequence[Runnable]) -> int:
+        """Give which side's compiler is further off, and keep how far."""
+        errors = []
+        for side, without, name in zip(sides, plain, SIDES, strict=True):
+            args, kwargs = without.inputs()
+            wanted = snapshot(without.call(*args, **kwargs)).leaves
+            error = 0.0
+            if side.compiled.facts is not None:
+                outputs = snapshot(side.call(side.fresh(self._batch)), copy=False).leaves
+                error = worst(list(errors_of(wanted, outputs).values()))
+                self.notes.append(f"the {name}'s compiler makes an error of {error:.3g} in the outputs")
+            errors.append((error, wanted))
+        at = max((0, 1), key=lambda i: errors[i][0])
+        self._error, self._wanted = errors[at]
+        return at
+
+    def _check(self) -> None:
+        """Make sure that the graph gives what the model gives."""
+        found = [each for each in self._pieces.plain if isinstance(each, torch.Tensor)]
+        wanted = list(self._wanted.values())
+        # An output that stands in two places is in the graph twice.
+        if len(found) == len(wanted):
+            error = worst([error_of(one, two) for one, two in zip(wanted, found, strict=True)])
+            if not _gone(error, self._error):
+                raise LibbenchError("the graph of the call does not give what the model gives")
+
+    def _search(self, whole: Piece) -> tuple[Piece | None, str]:
+        """Give the smallest piece that shows the difference, or why there is none."""
+        (row,) = self._pieces.measure([whole], 0)
+        total = row.deviation.total
+        if total is None:
+            self.notes.append(f"the graph of the call {row.note}")
+        elif _gone(total, self._error):
+            return None, "the graph of the call gives the same when it is compiled: it comes with how the model is read"
+        return self._innermost(whole, self._error if total is None else total), ""
+
+    def _innermost(self, piece: Piece, total: float) -> Piece:
+        depth = 0
+        while True:
+            parts, depth = self._split(piece.segment), depth + 1
+            if not parts or self._stopped():
+                return piece
+            rows = self._pieces.measure(parts, depth)
+            chained = self._pieces.total([part for part in parts if part.call is not None])
+            self._pieces.release()
+            if _gone(chained, total):
+                failed = [row for row in rows if row.deviation.total is None]
+                if failed:
+                    self.notes.append(f"from {failed[0].first} to {failed[0].last}: {failed[0].note}")
+                    return piece
+                self._together = True
+                return self._smallest(piece, total, depth + 1)
+            totals = [row.deviation.total or 0.0 for row in rows]
+            at = max(range(len(parts)), key=lambda i: totals[i])
+            if not totals[at]:
+                return piece
+            piece, total = parts[at], totals[at]
+
+    def _smallest(self, piece: Piece, total: float, depth: int) -> Piece:
+        """Drop operators from either end, fewer and fewer at a time, while the error that is left is no smaller.
+
+        In what is left, no operator at an end can be spared. A search by halves would not do: an error comes and goes
+        as operators are added.
+        """
+        places = self._places(piece.segment)
+        step = (len(places) - 1) // 2
+        while step and not self._stopped():
+            for some in (places[step:], places[:-step]):
+                shorter = self._piece(some[0], some[-1])
+                (row,) = self._pieces.measure([shorter], depth)
+                self._pieces.release()
+                if row.deviation.total is not None and not _gone(row.deviation.total, total):
+                    piece, places = shorter, some
+                    step = min(step, len(places) - 2)
+                    break
+            else:
+                step //= 2
+        return piece
+
+    def _places(self, segment: Segment) -> list[int]:
+        return [cut for cut in self._cuts if segment.start <= cut <= segment.stop]
+
+    def _split(self, segment: Segment) -> list[Piece]:
+        """Cut a segment into pieces of about as many operators each; none where it cannot be cut."""
+        places = self._places(segment)
+        count = min(PARTS, len(places) - 1)
+        if count < 2:
+            return []
+        ends = [places[(len(places) - 1) * i // count] for i in range(count + 1)]
+        return [self._piece(*both) for both in pairwise(ends)]
+
+    def _stopped(self) -> bool:
+        note = f"nothing more was compiled after {self._pieces.spent}"
+        if self._pieces.spent and note not in self.notes:
+            self.notes.append(note)
+        return bool(self._pieces.spent)
+
+    def _usual(self, found: Piece) -> float:
+        """Give the error that is usual in pieces without the operators of one, of those that were compiled."""
+        rounding = _rounding(found)
+        errors = [row.deviation.local or 0.0 for row in self._pieces.rows if self._apart(row, found, False)]
+        beyond = [error for error in errors if error > rounding]
+        return max(rounding, statistics.median(beyond)) if beyond else rounding
+
+    def _apart(self, row: SegmentRow, found: Piece, alike: bool) -> bool:
+        """Tell whether a row lies outside of a piece, and has all of its kinds of operators, or not all."""
+        kinds = {op.name for op in found.segment.ops}
+        outside = row.stop <= found.segment.start or row.start >= found.segment.stop
+        return outside and alike == (kinds <= {op.name for op in self._graph.ops[row.start : row.stop]})
+
+    def _rated(self, row: SegmentRow, usual: float) -> SegmentRow:
+        local = row.deviation.local
+        ratio = None if local is None or not usual else ratio_of(local, usual)
+        return replace(row, deviation=replace(row.deviation, ratio=ratio))
+
+    def _culprit(self, rows: Sequence[SegmentRow], found: Piece) -> SegmentRow | None:
+        row = self._row(rows, found)
+        uncut = row.depth == 0 and len(self._cuts) > 2 and not self._together
+        if uncut or (row.deviation.local or 0.0) <= _rounding(found) or (row.deviation.ratio or 0.0) < STANDS_OUT:
+            return None
+        others = [
+            each for each in rows if self._apart(each, found, True) and (each.deviation.ratio or 0.0) >= STANDS_OUT
+        ]
+        if others:
+            what = f"{len(others)} other pieces have" if len(others) > 1 else "another piece has"
+            self.notes.append(
+                f"{what} such operators and stand out, too: {', '.join(each.first for each in others[:3])}"
+            )
+        return row
+
+    def _settings(self, piece: Piece | None) -> Iterator[SettingRow]:
+        """Leave out some of the compiler's work, in a piece, or in the model itself."""
+        compiler = self.side.parts.compiler
+        if not isinstance(compiler, Adjustable):
+            return
+        for setting, milder in compiler.milder():
+            if self._stopped():
+                return
+            before = self._error if piece is None else self._local(piece)
+            if piece is None:
+                left, note = self._pieces.of_model(milder, self._batch, self._wanted)
+            else:
+                left, note = self._pieces.of_piece(milder, piece)
+            self._pieces.release()
+            gone = left is not None and _gone(left, before)
+            yield SettingRow(setting=setting, local=left, gone=gone, note=note)
+
+    def _piece(self, start: int, stop: int) -> Piece:
+        return Piece(Segment(self._graph, start, stop, self._pieces.training))
+
+    def _local(self, piece: Piece) -> float:
+        local = self._row(self._pieces.rows, piece).deviation.local
+        return math.inf if local is None else local
+
+    def _row(self, rows: Sequence[SegmentRow], piece: Piece) -> SegmentRow:
+        at = piece.segment.start, piece.segment.stop
+        return next(row for row in reversed(rows) if (row.start, row.stop) == at)
+
+
+def _gone(left: float, error: float) -> bool:
+    return left < error * _LEFT
+
+
+def _rounding(piece: Piece) -> float:
+    dtypes = [each.dtype for each in piece.wanted if isinstance(each, torch.Tensor)]
+    return max(map(rounding_of, dtypes), default=0.0)
+
+
+def _within(settings: Sequence[SettingRow]) -> str:
+    gone = [row.setting for row in settings if row.gone]
+    return "no piece stands out by itself" + (f"; the difference goes away with {gone[0]}" if gone else "")
