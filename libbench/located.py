@@ -207,8 +207,10 @@ class SegmentsReport:
         usual: the local error that is usual in segments without the culprit's operators.
         rows: all that were compiled, in that order.
         culprit: the smallest segment that shows the difference; None where none stands out.
+        alike: how many pieces beside it have such operators, and are off by at least a third as much.
         together: whether its operators show the difference only when they are compiled together.
-        settings: what comes of leaving out some of the compiler's work: in the culprit, or in the whole without one.
+        settings: what comes of leaving out some of the compiler's work, in the culprit, or in the whole where there is
+            none, until that helps.
     """
 
     verdict: LocatedVerdict
@@ -221,6 +223,7 @@ class SegmentsReport:
     usual: float = 0.0
     rows: tuple[SegmentRow, ...] = ()
     culprit: SegmentRow | None = None
+    alike: int = 0
     together: bool = False
     settings: tuple[SettingRow, ...] = ()
 

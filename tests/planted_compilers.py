@@ -48,6 +48,40 @@ class Layers(nn.Module):
         return self.head(torch.cat([x, first], -1))
 
 
+class Edited(TorchCompile):
+    """`torch.compile` with torch's own kernels, after one edit of the graph.
+
+    Args:
+        edit: "scaled", an operator 2 % off; "swapped", the operands of a difference that goes into a tanh, each of
+            which is right by itself.
+        name: of the operator that is off, such as "sigmoid".
+        width: of the last dimension where it is done; None: wherever it can be.
+    """
+
+    def __init__(self, edit: str, name: str = "", width: int | None = None) -> None:
+        from torch._dynamo.backends.common import aot_autograd
+
+        super().__init__(backend=aot_autograd(fw_compiler=self._edited))
+        self.edit, self.name, self.width = edit, name, width
+
+    def _edited(self, module: torch.fx.GraphModule, inputs: Any) -> Any:
+        for node in module.graph.nodes:
+            made = node.meta.get("val")
+            if hasattr(node.target, "overloadpacket") and self.width in (None, getattr(made, "shape", (None,))[-1:][0]):
+                self._edit(module.graph, node)
+        module.recompile()
+        return module.forward
+
+    def _edit(self, graph: torch.fx.Graph, node: torch.fx.Node) -> None:
+        name = node.target.overloadpacket.__name__.strip("_")
+        if self.edit == "scaled" and name == self.name:
+            with graph.inserting_after(node):
+                scaled = graph.call_function(torch.ops.aten.mul.Tensor, (node, 1.02))
+            node.replace_all_uses_with(scaled, lambda user: user is not scaled)
+        if self.edit == "swapped" and name == "tanh" and node.args[0].target is torch.ops.aten.sub.Tensor:
+            node.args[0].args = node.args[0].args[::-1]
+
+
 class WrongLowering(TorchCompile):
     """inductor with a lowering that is 2 % off.
 

@@ -93,7 +93,7 @@ class TorchCompile:
             return
         options = dict(self.options or {})
         if self.mode is not None:
-            options = dict(torch._inductor.list_mode_options(self.mode, self.dynamic))  # type: ignore[no-untyped-call]
+            options = dict(torch._inductor.list_mode_options(self.mode, self.dynamic))
         for name, value in _LEFT_OUT:
             if options.get(name) != value:
                 text = str(value).lower()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import torch
@@ -13,10 +10,11 @@ import torch
 from libbench.errors import LibbenchError
 from libbench.interfaces import Adjustable, Batch
 from libbench.locate.capture import How, Runnable, capture
-from libbench.locate.deviation import STANDS_OUT, error_of, errors_of, ratio_of, rounding_of, worst
+from libbench.locate.deviation import error_of, errors_of, worst
 from libbench.locate.pieces import Limits, Pieces
 from libbench.locate.recording import given_of
 from libbench.locate.segments import Piece, Segment, cuts_of
+from libbench.locate.standing import as_much, gone, rated, row_of, stands_out, usual_beside
 from libbench.located import SegmentRow, SegmentsReport, SettingRow
 from libbench.result import SIDES
 from libbench.settings import Tolerance
@@ -25,8 +23,6 @@ from libbench.tree import snapshot
 
 PARTS = 8
 """So many pieces, at most, take the place of one."""
-_LEFT = 1 / 3
-"""An error of which less than this share is left is gone."""
 
 
 class BySegment:
@@ -68,7 +64,7 @@ class BySegment:
         self.reason = ""
         self._batch = batch
         at = self._worse(sides, plain)
-        self.side, self._plain, self._name = sides[at], plain[at], SIDES[at]
+        self.side, self._plain, self._name = sides[at], plain[at], at
         (self._graph,) = capture([self._plain], how)
         self._cuts = cuts_of(self._graph)
         given = given_of(self._plain.inputs())
@@ -86,8 +82,8 @@ class BySegment:
         whole = self._piece(0, len(self._graph.ops))
         try:
             found, reason = self._search(whole)
-            usual = self._usual(found) if found is not None else 0.0
-            rows = tuple(self._rated(row, usual) for row in self._pieces.rows)
+            usual = usual_beside(self._pieces.rows, found) if found is not None else 0.0
+            rows = tuple(rated(row, usual) for row in self._pieces.rows)
             culprit = self._culprit(rows, found) if found is not None else None
             self.piece = found if culprit is not None else None
             settings = tuple(self._settings(self.piece or (whole if found is not None else None)))
@@ -96,7 +92,7 @@ class BySegment:
         self.reason = "" if culprit is not None else reason or _within(settings)
         return SegmentsReport(
             verdict="no single culprit" if culprit is None else "located",
-            side=self._name,
+            side="target" if self._name else "reference",
             compiler=self.side.compiled.version,
             graph="export" if self._graph.how == "export" else "record",
             why_recorded=self._graph.why,
@@ -105,13 +101,14 @@ class BySegment:
             usual=usual,
             rows=rows,
             culprit=culprit,
+            alike=as_much(rows, found) if culprit is not None and found is not None else 0,
             together=self._together and culprit is not None,
             settings=settings,
         )
 
     def _worse(self, sides: Sequence[Side], plain: Sequence[Runnable]) -> int:
         """Give which side's compiler is further off, and keep how far."""
-        errors = []
+        errors, told = [], list[str]()
         for side, without, name in zip(sides, plain, SIDES, strict=True):
             args, kwargs = without.inputs()
             wanted = snapshot(without.call(*args, **kwargs)).leaves
@@ -119,8 +116,9 @@ class BySegment:
             if side.compiled.facts is not None:
                 outputs = snapshot(side.call(side.fresh(self._batch)), copy=False).leaves
                 error = worst(list(errors_of(wanted, outputs).values()))
-                self.notes.append(f"the {name}'s compiler makes an error of {error:.3g} in the outputs")
+                told.append(f"the {name}'s compiler makes an error of {error:.3g} in the outputs")
             errors.append((error, wanted))
+        self.notes += told if len(told) > 1 else []
         at = max((0, 1), key=lambda i: errors[i][0])
         self._error, self._wanted = errors[at]
         return at
@@ -132,7 +130,7 @@ class BySegment:
         # An output that stands in two places is in the graph twice.
         if len(found) == len(wanted):
             error = worst([error_of(one, two) for one, two in zip(wanted, found, strict=True)])
-            if not _gone(error, self._error):
+            if not gone(error, self._error):
                 raise LibbenchError("the graph of the call does not give what the model gives")
 
     def _search(self, whole: Piece) -> tuple[Piece | None, str]:
@@ -141,7 +139,7 @@ class BySegment:
         total = row.deviation.total
         if total is None:
             self.notes.append(f"the graph of the call {row.note}")
-        elif _gone(total, self._error):
+        elif gone(total, self._error):
             return None, "the graph of the call gives the same when it is compiled: it comes with how the model is read"
         return self._innermost(whole, self._error if total is None else total), ""
 
@@ -154,7 +152,7 @@ class BySegment:
             rows = self._pieces.measure(parts, depth)
             chained = self._pieces.total([part for part in parts if part.call is not None])
             self._pieces.release()
-            if _gone(chained, total):
+            if gone(chained, total):
                 failed = [row for row in rows if row.deviation.total is None]
                 if failed:
                     self.notes.append(f"from {failed[0].first} to {failed[0].last}: {failed[0].note}")
@@ -180,7 +178,7 @@ class BySegment:
                 shorter = self._piece(some[0], some[-1])
                 (row,) = self._pieces.measure([shorter], depth)
                 self._pieces.release()
-                if row.deviation.total is not None and not _gone(row.deviation.total, total):
+                if row.deviation.total is not None and not gone(row.deviation.total, total):
                     piece, places = shorter, some
                     step = min(step, len(places) - 2)
                     break
@@ -206,77 +204,33 @@ class BySegment:
             self.notes.append(note)
         return bool(self._pieces.spent)
 
-    def _usual(self, found: Piece) -> float:
-        """Give the error that is usual in pieces without the operators of one, of those that were compiled."""
-        rounding = _rounding(found)
-        errors = [row.deviation.local or 0.0 for row in self._pieces.rows if self._apart(row, found, False)]
-        beyond = [error for error in errors if error > rounding]
-        return max(rounding, statistics.median(beyond)) if beyond else rounding
-
-    def _apart(self, row: SegmentRow, found: Piece, alike: bool) -> bool:
-        """Tell whether a row lies outside of a piece, and has all of its kinds of operators, or not all."""
-        kinds = {op.name for op in found.segment.ops}
-        outside = row.stop <= found.segment.start or row.start >= found.segment.stop
-        return outside and alike == (kinds <= {op.name for op in self._graph.ops[row.start : row.stop]})
-
-    def _rated(self, row: SegmentRow, usual: float) -> SegmentRow:
-        local = row.deviation.local
-        ratio = None if local is None or not usual else ratio_of(local, usual)
-        return replace(row, deviation=replace(row.deviation, ratio=ratio))
-
     def _culprit(self, rows: Sequence[SegmentRow], found: Piece) -> SegmentRow | None:
-        row = self._row(rows, found)
+        row = row_of(rows, found)
         uncut = row.depth == 0 and len(self._cuts) > 2 and not self._together
-        if uncut or (row.deviation.local or 0.0) <= _rounding(found) or (row.deviation.ratio or 0.0) < STANDS_OUT:
-            return None
-        others = [
-            each for each in rows if self._apart(each, found, True) and (each.deviation.ratio or 0.0) >= STANDS_OUT
-        ]
-        if others:
-            what = f"{len(others)} other pieces have" if len(others) > 1 else "another piece has"
-            self.notes.append(
-                f"{what} such operators and stand out, too: {', '.join(each.first for each in others[:3])}"
-            )
-        return row
+        return None if uncut or not stands_out(row, found) else row
 
     def _settings(self, piece: Piece | None) -> Iterator[SettingRow]:
-        """Leave out some of the compiler's work, in a piece, or in the model itself."""
+        """Leave out some of the compiler's work, in a piece, or in the model itself, until the difference goes away."""
         compiler = self.side.parts.compiler
-        if not isinstance(compiler, Adjustable):
-            return
-        for setting, milder in compiler.milder():
+        known = None if piece is None else row_of(self._pieces.rows, piece).deviation.local
+        before = self._error if known is None else known
+        for setting, milder in compiler.milder() if isinstance(compiler, Adjustable) else ():
             if self._stopped():
                 return
-            before = self._error if piece is None else self._local(piece)
-            if piece is None:
+            if piece is None or known is None:
                 left, note = self._pieces.of_model(milder, self._batch, self._wanted)
             else:
                 left, note = self._pieces.of_piece(milder, piece)
             self._pieces.release()
-            gone = left is not None and _gone(left, before)
-            yield SettingRow(setting=setting, local=left, gone=gone, note=note)
+            helps = left is not None and gone(left, before)
+            yield SettingRow(setting=setting, local=left, gone=helps, note=note)
+            if helps:
+                return
 
     def _piece(self, start: int, stop: int) -> Piece:
         return Piece(Segment(self._graph, start, stop, self._pieces.training))
 
-    def _local(self, piece: Piece) -> float:
-        local = self._row(self._pieces.rows, piece).deviation.local
-        return math.inf if local is None else local
-
-    def _row(self, rows: Sequence[SegmentRow], piece: Piece) -> SegmentRow:
-        at = piece.segment.start, piece.segment.stop
-        return next(row for row in reversed(rows) if (row.start, row.stop) == at)
-
-
-def _gone(left: float, error: float) -> bool:
-    return left < error * _LEFT
-
-
-def _rounding(piece: Piece) -> float:
-    dtypes = [each.dtype for each in piece.wanted if isinstance(each, torch.Tensor)]
-    return max(map(rounding_of, dtypes), default=0.0)
-
 
 def _within(settings: Sequence[SettingRow]) -> str:
-    gone = [row.setting for row in settings if row.gone]
-    return "no piece stands out by itself" + (f"; the difference goes away with {gone[0]}" if gone else "")
+    helping = [row.setting for row in settings if row.gone]
+    return "no piece stands out by itself" + (f"; the difference goes away with {helping[0]}" if helping else "")

@@ -100,10 +100,11 @@ class Op:
             LibbenchError: it gives both at once.
         """
         schema = getattr(self.function, "_schema", None)
-        kinds = ["" if schema is None else each.type.kind() for each in getattr(schema, "returns", (None,))]
+        returns = () if schema is None else schema.returns
+        kinds = [each.type.kind() for each in returns]
         if len(kinds) > 1 and "ListType" in kinds:
             raise LibbenchError(f"{self.name} gives lists beside single values")
-        return len(kinds) == 1 and kinds != ["ListType"]
+        return schema is None or (len(kinds) == 1 and kinds != ["ListType"])
 
     def said(self, path: str) -> str:
         """Give it as `name in module at file:line`, where `path` is that of the module from the model."""

@@ -120,7 +120,7 @@ class Pieces:
             piece.note = failed.failure.message
             return None
         piece.call = made.call
-        return own_copy(outputs)
+        return list(own_copy(outputs))
 
     def local(self, piece: Piece, outputs: Sequence[Any]) -> float:
         """Give the error of what a piece gives."""

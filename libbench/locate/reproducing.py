@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def write_module(folder: Path, row: ModuleRow, sides: tuple[Runnable, Runnable],
     arguments = []
     for side, runnable in zip(SIDES, sides, strict=True):
         fed = in_dtypes((args, kwargs), dtypes) if side == "target" else (args, kwargs)
-        arguments.append(", ".join(written(part, lambda tensor, side=side: held.name(side, tensor)) for part in fed))
+        arguments.append(", ".join(written(part, partial(held.name, side)) for part in fed))
         for name, tensor in held_by(runnable.model).items():
             held.add(f"{side} holds {name}", tensor)
     what = f"{row.path or 'the model'}, a {row.kind[1]}, does not give what the reference's gives for the same inputs."

@@ -38,17 +38,25 @@ class Segment:
         return self.graph.ops[self.start : self.stop]
 
     @cached_property
+    def _taken(self) -> tuple[Link, ...]:
+        return tuple(dict.fromkeys(link for op in self.ops for link in op.links))
+
+    @cached_property
     def inputs(self) -> tuple[Link, ...]:
-        """What it takes from before it, and of the call's inputs, each once."""
-        taken = dict.fromkeys(link for op in self.ops for link in op.links)
+        """What it takes from before it, of the call's inputs, and of the model if it changes it, each once."""
+        changed = {link for op in self.ops for link in op.changed}
         return tuple(
-            link for link in taken if isinstance(link, Given) or (isinstance(link, Made) and link.op < self.start)
+            link
+            for link in self._taken
+            if isinstance(link, Given)
+            or (isinstance(link, Made) and link.op < self.start)
+            or (isinstance(link, Held) and link in changed)
         )
 
     @cached_property
     def held(self) -> tuple[Held, ...]:
-        """What of the model it takes, each once."""
-        return tuple(dict.fromkeys(link for op in self.ops for link in op.links if isinstance(link, Held)))
+        """What of the model it takes and leaves as it is, each once."""
+        return tuple(link for link in self._taken if isinstance(link, Held) and link not in self.inputs)
 
     @cached_property
     def outputs(self) -> tuple[Made, ...]:
@@ -65,12 +73,10 @@ class Segment:
             LibbenchError: an operator gives tensors and lists of tensors at once.
         """
         root, graph, nodes = torch.nn.Module(), torch.fx.Graph(), dict[Link, Any]()
-        changed = {link for op in self.ops for link in op.changed}
         for number, link in enumerate(self.inputs):
             nodes[link] = graph.placeholder(f"input_{number}")
         for number, held in enumerate(self.held):
-            tensor = self.graph.held[held.name]
-            _hold(root, f"held_{number}", tensor.detach().clone() if held in changed else tensor)
+            _hold(root, f"held_{number}", self.graph.held[held.name])
             nodes[held] = graph.get_attr(f"held_{number}")
         for position, op in enumerate(self.ops, self.start):
             args, kwargs = (replaced(part, Link, nodes.__getitem__) for part in (op.args, op.kwargs))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from libbench.findings import level_text
 from libbench.located import SegmentRow, SegmentsReport, SettingRow
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import figure, one_line, plural
+from libbench.report.words import Tone, figure, one_line, plural
 
 _MOST_ROWS = 8
 _MOST_NAMES = 3
@@ -20,17 +20,22 @@ _SEGMENTS = (
 
 
 def segment_headline(report: SegmentsReport) -> str:
-    """Say in which operators a compiled side parts from what it is without its compiler; there is a culprit."""
+    """Say in which operators a compiled side parts from what it is without its compiler.
+
+    Raises:
+        ValueError: no piece stands out.
+    """
     row = report.culprit
     if row is None:
         raise ValueError("no piece stands out")
     what = _place(row.first)
     if row.stop - row.start > 1:
-        count = plural(row.stop - row.start, "operator")
         joined = ", only when they are compiled together" if report.together else ""
-        what = f"{count} from {what} to {_place(row.last)}{joined}"
-    gone = [each.setting for each in report.settings if each.gone]
-    ends = f"; goes away with {gone[0]}" if gone else ""
+        what = f"{plural(row.stop - row.start, 'operator')} from {what} to {_place(row.last)}{joined}"
+    if report.alike:
+        what = f"{what} and in {plural(report.alike, 'other piece')} that have such"
+    helping = [each.setting for each in report.settings if each.gone]
+    ends = f"; goes away with {helping[0]}" if helping else ""
     return f"{what}, as the {report.side}'s compiler makes it, {_times(row)}{ends}"
 
 
@@ -51,7 +56,7 @@ def write_segments(page: Page, report: SegmentsReport, verbose: bool) -> None:
         if row.note:
             page.item(f"{row.start}-{row.stop - 1}: {one_line(row.note)}", "dim")
     if len(report.rows) > len(rows):
-        page.more(f"and {len(report.rows) - len(rows):,} more (--verbose)")
+        page.more(f"and {len(report.rows) - len(rows):,} more")
     page.gap()
     for number, setting in enumerate(report.settings):
         page.entry("" if number else "settings", _said(setting), "good" if setting.gone else "dim")
@@ -72,11 +77,11 @@ def _worst(report: SegmentsReport) -> Sequence[SegmentRow]:
 def _row(row: SegmentRow, culprit: SegmentRow | None) -> list[Cell]:
     found = row.deviation
     cells = [
-        f"{'' if row.depth == 0 else '  ' * 0}{row.start}-{row.stop - 1}", _names(row), figure(found.local),
+        f"{row.start}-{row.stop - 1}", _names(row), figure(found.local),
         "-" if found.ratio is None else figure(found.ratio, 2), figure(found.total), level_text(found.level),
         row.verdict, _place(row.first).partition(" (")[2].rstrip(")"),
     ]  # fmt: skip
-    tone = "bad" if row == culprit else "dim" if row.verdict == "same" else "plain"
+    tone: Tone = "bad" if row == culprit else "dim" if row.verdict == "same" else "plain"
     return [(cell, tone) for cell in cells]
 
 

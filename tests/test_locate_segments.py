@@ -1,0 +1,233 @@
+"""Where a compiled side parts from what it is without its compiler: piece by piece."""
+
+import json
+import runpy
+from itertools import pairwise
+
+import pytest
+import torch
+from planted_compilers import WIDTHS, EditedOnnx, Layers
+from torch import nn
+
+from libbench.compilers.onnx_runtime import OnnxRuntime
+from libbench.compilers.openvino import OpenVino
+from libbench.compilers.torch_compile import TorchCompile
+from libbench.interfaces import Adjustable
+from libbench.job import Job
+from libbench.locate.asking import Question, locate
+from libbench.locate.compiling import BySegment
+from libbench.locate.exporting import export
+from libbench.locate.pieces import Limits
+from libbench.locate.recording import given_of, record
+from libbench.locate.segments import Piece, Segment, cuts_of, run
+from libbench.report.json import located_from_json, located_to_json
+from libbench.report.located import located_headline, render_located
+
+BODY = """
+from planted_compilers import Edited, EditedOnnx, Layers, WrongLowering
+from libbench.compilers.openvino import OpenVino
+from libbench.compilers.torch_compile import TorchCompile
+from libbench.runners.local import Local
+
+model = L(Layers)()
+data = L(RandomInputs)(shapes=(4,), samples=8, batch_size=4)
+runner = L(Local)(threads=1)
+"""
+
+
+@pytest.fixture
+def job(config):
+    config("sides", BODY)
+
+    def load(compiler="", *overrides):
+        text = "from .sides import *\n" + (f"compiler = {compiler}\n" if compiler else "")
+        return Job.load(config("side", text), overrides)
+
+    return load
+
+
+def place(text):
+    """Give the operator and the module of a row's first or last operator."""
+    return text.partition(" at ")[0]
+
+
+def shown_again(folder, capsys):
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(folder / "reproduce.py"), run_name="__main__")
+    return ended.value.code, capsys.readouterr().out.partition(":")[0]
+
+
+@pytest.mark.parametrize(("name", "width"), [("sigmoid", 9), ("tanh", 5), ("softmax", 11), ("addmm", 10)])
+def test_an_operator_that_is_compiled_wrongly_in_one_place_is_found_there(job, name, width):
+    found = locate(job(), job(f"L(Edited)(edit='scaled', name='{name}', width={width})"))
+
+    layer = f"layers.{WIDTHS.index(width)}"
+    wanted = f"aten.linear in {layer}.linear" if name == "addmm" else f"aten.{name} in {layer}"
+    assert (found.verdict, found.exit_code) == ("located", 1)
+    assert place(found.segments.culprit.first) == wanted
+    assert found.segments.culprit.names == (wanted.partition(" ")[0],)
+    assert found.segments.alike == 0
+    assert found.cost.compiles < 20
+
+
+def test_what_is_changed_in_place_is_found_with_what_made_it(job):
+    found = locate(job(), job("L(Edited)(edit='scaled', name='relu', width=7)"))
+
+    assert found.segments.culprit.names == ("aten.add", "aten.relu_")
+    assert not found.segments.together
+
+
+def test_an_operator_that_is_compiled_wrongly_everywhere_is_found_with_how_often(job):
+    found = locate(job(), job("L(Edited)(edit='scaled', name='sigmoid')"))
+
+    assert found.segments.culprit.names == ("aten.sigmoid",)
+    assert 3 <= found.segments.alike < len(WIDTHS)
+    assert "that have such" in located_headline(found)
+
+
+def test_a_fault_of_two_operators_together_is_found_although_each_is_right(job, tmp_path, capsys):
+    question = Question(reproduce=tmp_path / "again")
+
+    found = locate(job(), job("L(Edited)(edit='swapped', width=7)"), question)
+
+    culprit = found.segments.culprit
+    assert found.segments.together
+    assert culprit.names == ("aten.sub", "aten.tanh")
+    assert place(culprit.first) == "aten.sub in layers.2"
+    assert located_headline(found).startswith("LOCATED: 2 operators from aten.sub in layers.2")
+    assert shown_again(tmp_path / "again", capsys) == (1, "DIFFERENT")
+
+
+def test_the_fault_of_a_compiled_reference_is_found_in_the_reference(job):
+    found = locate(job("L(Edited)(edit='scaled', name='tanh', width=6)"), job())
+
+    assert found.segments.side == "reference"
+    assert place(found.segments.culprit.first) == "aten.tanh in layers.1"
+
+
+def test_a_lowering_of_inductor_that_is_wrong_is_found_with_what_helps(job, tmp_path, capsys):
+    wrong = job("L(WrongLowering)(wrong='sigmoid', width=6)", "model.widths=[5,6]")
+
+    found = locate(job("", "model.widths=[5,6]"), wrong)
+
+    assert place(found.segments.culprit.first) == "aten.sigmoid in layers.1"
+    assert found.segments.culprit.stop - found.segments.culprit.start == 1
+    assert [row.setting for row in found.segments.settings if row.gone] == [
+        "compiler.options={fallback_by_default: true}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("edit", "width", "wanted"),
+    [("epsilon", 9, "aten.layer_norm in layers.3.norm"), ("swapped", 6, "aten.sub in layers.1")],
+)
+def test_an_edited_node_of_an_onnx_file_is_found(job, edit, width, wanted):
+    pytest.importorskip("onnxruntime")
+
+    found = locate(job(), job(f"L(EditedOnnx)(edit='{edit}', width={width}, optimised=True)"))
+
+    assert place(found.segments.culprit.first) == wanted
+    assert [(row.setting, row.gone) for row in found.segments.settings] == [
+        ("compiler.level=extended", False), ("compiler.level=basic", False), ("compiler.level=disabled", True),
+    ]  # fmt: skip
+
+
+def test_a_lower_precision_throughout_has_no_single_culprit_and_goes_away_with_float32(job):
+    pytest.importorskip("openvino")
+
+    found = locate(job(), job("L(OpenVino)(precision='bf16')"))
+
+    assert found.segments.settings[-1].setting == "compiler.precision=f32"
+    assert found.segments.settings[-1].gone
+
+
+def test_compiling_stops_at_a_limit_and_says_so(job, monkeypatch):
+    sides = job(), job("L(Edited)(edit='scaled', name='tanh', width=6)")
+    limited = lambda *args: BySegment(*args, limits=Limits(compiles=9))  # noqa: E731
+    monkeypatch.setattr("libbench.locate.locating.BySegment", limited)
+
+    found = locate(*sides)
+
+    assert found.cost.compiles == 9
+    assert "nothing more was compiled after 9 compilations" in found.notes
+    assert found.segments.culprit.stop - found.segments.culprit.start > 1
+
+
+def test_limits_are_above_nothing():
+    with pytest.raises(ValueError, match="above 0"):
+        Limits(seconds=0)
+
+
+def test_what_is_found_comes_back_from_json_and_is_printed(job):
+    found = locate(job(), job("L(Edited)(edit='swapped', width=7)"))
+
+    assert located_from_json(json.loads(json.dumps(located_to_json(found), allow_nan=False))) == found
+    for verbose in (False, True):
+        lines = render_located(found, verbose=verbose, width=90).splitlines()
+        assert max(map(len, lines)) <= 90
+        assert any("sub, tanh" in line for line in lines)
+
+
+def test_what_a_compiler_can_leave_out_is_an_override_of_its_config():
+    options = {"max_fusion_size": 1, "freezing": True}
+    kinds = [
+        TorchCompile(),
+        TorchCompile(mode="max-autotune"),
+        TorchCompile(options=options),
+        OnnxRuntime(level="basic"),
+    ]
+
+    assert all(isinstance(each, Adjustable) for each in kinds)
+    said = [[text for text, _ in each.milder()] for each in kinds]
+    assert said[0][0] == "compiler.options={max_fusion_size: 1}"
+    assert said[0][-1] == "compiler.backend=aot_eager"
+    assert said[1][0] == "compiler.mode=null compiler.options={max_fusion_size: 1}"
+    assert said[2][0] == "compiler.options.use_pre_grad_passes=false"
+    assert said[3] == ["compiler.level=disabled"]
+    assert [text for text, _ in OpenVino().milder()] == ["compiler.precision=f32"]
+    assert list(OpenVino("f32").milder()) == list(TorchCompile("aot_eager").milder()) == []
+    (_, milder), *_ = EditedOnnx("epsilon", 3).milder()
+    assert (type(milder), milder.level, milder.width) == (EditedOnnx, "extended", 3)
+
+
+class InPlace(nn.Module):
+    """Changes in place: of what it has made, through a view, of an input, and of a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        y = x * 2
+        self.calls += 1
+        view = y[:, :2]
+        z = y.sin()
+        view.add_(1)
+        first, second = torch.chunk(torch.relu_(z + y * self.calls), 2, -1)
+        return first - second, y
+
+
+@pytest.mark.parametrize("capture", [export, record])
+def test_pieces_in_a_row_give_what_the_model_gives_wherever_it_may_be_cut(capture):
+    with torch.inference_mode():
+        for model, x in ((InPlace(), torch.randn(3, 4)), (Layers().eval(), torch.randn(3, 4))):
+            graph = capture(model, model, (x,), {})
+            given, cuts = given_of(((x,), {})), cuts_of(graph)
+            pieces = [Piece(Segment(graph, *both)) for both in pairwise(cuts)]
+            outputs = run(graph, given, watched=pieces)
+            for piece in pieces:
+                piece.call = piece.segment.module()
+                found = piece.call(*piece.inputs)
+                assert all(map(torch.equal, found, piece.wanted))
+
+            assert len(pieces) > 2
+            assert all(map(torch.equal, outputs, run(graph, given, called=pieces)))
+
+
+def test_what_is_changed_in_place_is_not_cut_from_what_made_it():
+    with torch.inference_mode():
+        graph = record(InPlace(), InPlace(), (torch.randn(3, 4),), {})
+    names = [op.name for op in graph.ops]
+
+    barred = set(range(len(names))) - set(cuts_of(graph))
+    assert barred >= set(range(names.index("aten.mul") + 1, names.index("aten.add_", names.index("aten.sin")) + 1))
