@@ -14,7 +14,7 @@ from libbench.locate.deviation import error_of, errors_of, worst
 from libbench.locate.pieces import Limits, Pieces
 from libbench.locate.recording import given_of
 from libbench.locate.segments import Piece, Segment, cuts_of
-from libbench.locate.standing import as_much, gone, rated, row_of, stands_out, usual_beside
+from libbench.locate.standing import as_much, gone, rated, rounds, row_of, stands_out, usual_beside
 from libbench.located import SegmentRow, SegmentsReport, SettingRow
 from libbench.result import SIDES
 from libbench.settings import Tolerance
@@ -84,12 +84,13 @@ class BySegment:
             found, reason = self._search(whole)
             usual = usual_beside(self._pieces.rows, found) if found is not None else 0.0
             rows = tuple(rated(row, usual) for row in self._pieces.rows)
-            culprit = self._culprit(rows, found) if found is not None else None
+            culprit, reason = (None, reason) if found is None else self._judged(rows, found)
             self.piece = found if culprit is not None else None
             settings = tuple(self._settings(self.piece or (whole if found is not None else None)))
         finally:
             self._pieces.release()
-        self.reason = "" if culprit is not None else reason or _within(settings)
+        helping = [row.setting for row in settings if row.gone]
+        self.reason = reason + (f"; the difference goes away with {helping[0]}" if reason and helping else "")
         return SegmentsReport(
             verdict="no single culprit" if culprit is None else "located",
             side="target" if self._name else "reference",
@@ -204,10 +205,19 @@ class BySegment:
             self.notes.append(note)
         return bool(self._pieces.spent)
 
-    def _culprit(self, rows: Sequence[SegmentRow], found: Piece) -> SegmentRow | None:
-        row = row_of(rows, found)
+    def _judged(self, rows: Sequence[SegmentRow], found: Piece) -> tuple[SegmentRow | None, str]:
+        """Give the row of a piece if it is the culprit, or why it is none."""
+        row, others = row_of(rows, found), as_much(rows, found)
         uncut = row.depth == 0 and len(self._cuts) > 2 and not self._together
-        return None if uncut or not stands_out(row, found) else row
+        if uncut or not stands_out(row, found):
+            return None, "no piece stands out by itself"
+        if others and rounds(row, found):
+            names = ", ".join(dict.fromkeys(row.names))
+            return (
+                None,
+                f"{names} is off in {others + 1} pieces that have it, by what rounding to a lower precision makes",
+            )
+        return row, ""
 
     def _settings(self, piece: Piece | None) -> Iterator[SettingRow]:
         """Leave out some of the compiler's work, in a piece, or in the model itself, until the difference goes away."""
@@ -229,8 +239,3 @@ class BySegment:
 
     def _piece(self, start: int, stop: int) -> Piece:
         return Piece(Segment(self._graph, start, stop, self._pieces.training))
-
-
-def _within(settings: Sequence[SettingRow]) -> str:
-    helping = [row.setting for row in settings if row.gone]
-    return "no piece stands out by itself" + (f"; the difference goes away with {helping[0]}" if helping else "")

@@ -51,6 +51,12 @@ def stands_out(row: SegmentRow, piece: Piece) -> bool:
     return (row.deviation.local or 0.0) > _rounding(piece) and (row.deviation.ratio or 0.0) >= STANDS_OUT
 
 
+def rounds(row: SegmentRow, piece: Piece) -> bool:
+    """Tell whether a row is off by no more than a rounding of two operands to bfloat16, and its piece rounds less."""
+    coarse = rounding_of(torch.bfloat16)
+    return _rounding(piece) < coarse and (row.deviation.local or 0.0) <= 2 * coarse
+
+
 def as_much(rows: Sequence[SegmentRow], piece: Piece) -> int:
     """Count the pieces beside one that have its kinds of operators, and stand out, too, with as much as a third."""
     local = row_of(rows, piece).deviation.local or 0.0
