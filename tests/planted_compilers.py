@@ -48,6 +48,17 @@ class Layers(nn.Module):
         return self.head(torch.cat([x, first], -1))
 
 
+class Chain(nn.Module):
+    """Four operators, for compilers that take their time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.last(torch.tanh(torch.sigmoid(self.first(x))))
+
+
 class Edited(TorchCompile):
     """`torch.compile` with torch's own kernels, after one edit of the graph.
 
