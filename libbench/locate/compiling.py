@@ -65,12 +65,24 @@ class BySegment:
         self._batch = batch
         at = self._worse(sides, plain)
         self.side, self._plain, self._name = sides[at], plain[at], at
-        (self._graph,) = capture([self._plain], how)
-        self._cuts = cuts_of(self._graph)
-        given = given_of(self._plain.inputs())
-        self._pieces = Pieces(self.side, self._graph, given, tolerance, limits or Limits())
         self._together = False
-        self._check()
+        self._take(how, tolerance, limits or Limits())
+
+    def _take(self, how: How, tolerance: Tolerance, limits: Limits) -> None:
+        """Find a graph that gives what the model gives."""
+        ways: list[How] = [how, "record"]
+        for way in dict.fromkeys(ways):
+            try:
+                (self._graph,) = capture([self._plain], way)
+                given = given_of(self._plain.inputs())
+                self._pieces = Pieces(self.side, self._graph, given, tolerance, limits)
+                self._cuts = cuts_of(self._graph)
+                self._check()
+                return
+            except Exception as error:
+                why = " ".join(f"{type(error).__name__}: {error}".split())
+                self.notes.append(f"the operators ({way}) could not be run one by one: {why}")
+        raise LibbenchError(f"what comes with compiling cannot be taken apart: {self.notes[-1]}")
 
     @property
     def compiles(self) -> int:

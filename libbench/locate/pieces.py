@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -128,7 +129,11 @@ class Pieces:
 
     def total(self, pieces: Sequence[Piece]) -> float:
         """Give the error of the call's outputs when these pieces are compiled and all else is not."""
-        outputs = run(self._graph, self._given, called=pieces)
+        try:
+            outputs = run(self._graph, self._given, called=pieces)
+        except Exception:
+            # A piece that fails when it is called again, or gives something else, is off without bound.
+            return math.inf
         return worst([error_of(wanted, found) for wanted, found in zip(self.plain, outputs, strict=True)])
 
     def of_piece(self, compiler: Compiler, piece: Piece) -> tuple[float | None, str]:
