@@ -53,10 +53,10 @@ class Chain(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.last = nn.Linear(4, 6), nn.Linear(6, 3)
+        self.first, self.norm, self.last = nn.Linear(4, 6), nn.LayerNorm(6), nn.Linear(6, 3)
 
     def forward(self, x):
-        return self.last(torch.tanh(torch.sigmoid(self.first(x))))
+        return self.last(torch.sigmoid(self.norm(self.first(x))))
 
 
 class Edited(TorchCompile):
