@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
+from libbench.decisive import Decisive
 from libbench.errors import ClockError, MissingPackageError, UnavailableError
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.located import Located
@@ -98,6 +99,25 @@ class CompileFacts:
 
 
 @dataclass(frozen=True)
+class KernelFacts:
+    """What an operator library did.
+
+    Attributes:
+        version: its name and version.
+        calls: by operator whose kernel it has put in place of torch's, how often that ran so far; neither
+            the first call, with what was compiled until then, nor timed calls are counted.
+    """
+
+    version: str
+    calls: Mapping[str, int]
+
+    @property
+    def idle(self) -> bool:
+        """Whether none of its kernels ran."""
+        return not any(self.calls.values())
+
+
+@dataclass(frozen=True)
 class Preparation:
     """A side that is built and compiled.
 
@@ -114,6 +134,7 @@ class Preparation:
         resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
         again: the two calls that `repeats` speaks of, leaf by leaf.
         aliases: paths of the outputs that are whole inputs, or weights of the model, as they were.
+        kernels: what the operator library did; None without one.
     """
 
     seconds: Mapping[str, float]
@@ -128,6 +149,7 @@ class Preparation:
     resident: int | None
     again: Rerun | None = None
     aliases: tuple[str, ...] = ()
+    kernels: KernelFacts | None = None
 
     @property
     def first_call(self) -> float:
@@ -178,6 +200,7 @@ class Evaluation:
             where all run the same; one sentence for each.
         disputed: samples that came more than once and got another record then; the first one counts.
         allowed: by glob of metric name, the difference that the evaluator allows.
+        kernels: what the operator library had done when all batches were run; None without one.
     """
 
     metrics: Mapping[str, float] | None
@@ -188,6 +211,7 @@ class Evaluation:
     odd_ranks: tuple[str, ...] = ()
     disputed: int = 0
     allowed: Mapping[str, float] = field(default_factory=dict)
+    kernels: KernelFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -245,6 +269,12 @@ class Result:
         evaluated = self.evaluation.facts if self.evaluation else None
         return evaluated or (self.preparation.facts if self.preparation else None)
 
+    @property
+    def kernels(self) -> KernelFacts | None:
+        """What its operator library did, after all batches where it came so far; None without one."""
+        evaluated = self.evaluation.kernels if self.evaluation else None
+        return evaluated or (self.preparation.kernels if self.preparation else None)
+
 
 @dataclass(frozen=True)
 class Check:
@@ -297,6 +327,7 @@ class Comparison:
         tokens: the generated tokens of both sides; None unless both generate.
         located: where the outputs part; None where they do not, and where it was not asked.
         began: when it was begun, in seconds since 1970 (UTC); None where that is not known.
+        decisive: which differences of the configs make the outputs differ; None as for `located`.
     """
 
     reference: Result
@@ -322,6 +353,7 @@ class Comparison:
     tokens: TokensReport | None = None
     located: Located | None = None
     began: float | None = None
+    decisive: Decisive | None = None
 
     @property
     def vacuous(self) -> bool:

@@ -6,7 +6,7 @@ import mmap
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -134,7 +134,7 @@ class Worker:
 
         first_time = self._begin_rounds()
         sides, copies = self._timed[:2], self._timed[2:]
-        with Others(self._own_seconds) as others:
+        with self._kernels(), Others(self._own_seconds) as others:
             found = measure(
                 sides,
                 timer,
@@ -149,7 +149,15 @@ class Worker:
         found = replace(found, others=others.cores, kept=self._kept())
         if not first_time:
             return found
-        return replace(found, unmet=self._unmet(timer), one_thread=self._one_thread(timer))
+        with self._kernels():
+            return replace(found, unmet=self._unmet(timer), one_thread=self._one_thread(timer))
+
+    def _kernels(self) -> AbstractContextManager[None]:
+        """Hold the kernels of the sides' operator library, which is the same for all that share a process.
+
+        They stay for all rounds: to swap them takes longer than a call.
+        """
+        return self._sides[0].kernels(counted=False)
 
     def _begin_rounds(self) -> bool:
         """Hold the sides ready to be timed; tell whether it is for the first time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -23,12 +24,14 @@ class Runnable:
         call: what is called.
         inputs: gives fresh arguments, which the call may change.
         autocast: what the call enters, of one inside of a model; None: what it does itself.
+        kernels: what the call enters itself: it holds the kernels of the side, where these are not torch's own.
     """
 
     model: Any
     call: Callable[..., Any]
     inputs: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
     autocast: Autocast | None = None
+    kernels: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 def capture(sides: Sequence[Runnable], how: How = "export") -> tuple[Graph, ...]:
@@ -40,7 +43,11 @@ def capture(sides: Sequence[Runnable], how: How = "export") -> tuple[Graph, ...]
     why = ""
     if how == "export":
         try:
-            return tuple(export(side.model, side.call, *side.inputs()) for side in sides)
+            return tuple(_by_kernels(export(side.model, side.call, *side.inputs()), side) for side in sides)
         except NotExported as error:
             why = str(error)
-    return tuple(replace(record(side.model, side.call, *side.inputs()), why=why) for side in sides)
+    return tuple(_by_kernels(record(side.model, side.call, *side.inputs()), side, why) for side in sides)
+
+
+def _by_kernels(graph: Graph, side: Runnable, why: str = "") -> Graph:
+    return replace(graph, why=why, kernels=side.kernels)

@@ -90,6 +90,9 @@ class Search:
 
     def reproduce(self, found: Located, folder: Path) -> Iterator[str]:
         """Leave in a folder what shows the finding again, and say what it is, or why there is none."""
+        if any(side.parts.op_lib is not None for side in self._sides):
+            yield "nothing was written to reproduce it: a script would run by torch's kernels, without any op_lib"
+            return
         with _modes(self._sides), _states(self._sides):
             written = list(self._writers(found, folder))
             for name, write in written:
@@ -161,6 +164,10 @@ class Search:
     def _by_module(self, sides: tuple[Runnable, Runnable]) -> ModulesReport | None:
         if not all(isinstance(side.model, torch.nn.Module) for side in sides):
             self._notes.append("a model that is no module is looked at by operator only")
+            return None
+        if self._sides[0].parts.op_lib is not None:
+            # The target's modules are called while the reference's are at work, and would run by its kernels.
+            self._notes.append("a reference with an op_lib is looked at by operator only")
             return None
         begin = time.perf_counter()
         args, kwargs = sides[0].inputs()

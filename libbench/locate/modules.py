@@ -139,7 +139,7 @@ class ByModule:
         fed, rounded = self._cast(call)
         before = own_copy(fed)
         try:
-            with self._autocast[call.key].entered(), state_put_back(module):
+            with self._sides[1].kernels(), self._autocast[call.key].entered(), state_put_back(module):
                 outputs = module(*fed[0], **fed[1])
         except Exception as error:
             return None, None, f"cannot be fed the reference's inputs: {type(error).__name__}: {error}", ()

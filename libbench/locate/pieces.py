@@ -110,7 +110,7 @@ class Pieces:
         """Compile a piece whose inputs are known, and give what it gives; None, and a note in it, where that fails."""
         self.compiles += 1
         try:
-            with self._side.during("compile"):
+            with self._side.during("compile"), self._side.kernels(counted=False):
                 module = piece.segment.module()
                 made = compiler.compile(module, Batch((), tuple(own_copy(piece.inputs)), 0), "forward")
                 if made.release is not None:
@@ -149,7 +149,7 @@ class Pieces:
         self.compiles += 1
         parts = self._side.parts
         try:
-            with self._side.during("compile"):
+            with self._side.during("compile"), self._side.kernels(counted=False):
                 made = compiler.compile(parts.model, self._side.fresh(batch), str(parts.workload.method))
                 if made.release is not None:
                     self._releases.append(made.release)

@@ -180,7 +180,9 @@ def run(
 def _call(piece: Piece, values: Run) -> None:
     if piece.call is None:
         raise LibbenchError("a piece that is not compiled cannot be called")
-    outputs = piece.call(*own_copy([values.get(link) for link in piece.segment.inputs]))
+    inputs = own_copy([values.get(link) for link in piece.segment.inputs])
+    with values.graph.kernels():
+        outputs = piece.call(*inputs)
     for link, value in zip(piece.segment.outputs, outputs, strict=True):
         count = len(values.graph.ops[link.op].shapes)
         values.values.setdefault(link.op, [None] * count)[link.leaf] = value

@@ -30,10 +30,13 @@ def runnable(side: Side, batch: Batch, plain: bool) -> Runnable:
 
     with suppress(_Taken):
         workload.step(take, side.fresh(batch))
-    call = side.compiled.call
-    if plain:
-        call = _uncompiled(model, method_of(model, workload.method))
-    return Runnable(model, call, lambda: own_copy(taken[0]))
+    call = _uncompiled(model, method_of(model, workload.method)) if plain else side.compiled.call
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with side.kernels():
+            return call(*args, **kwargs)
+
+    return Runnable(model, run, lambda: own_copy(taken[0]), kernels=side.kernels)
 
 
 class _Taken(Exception):
