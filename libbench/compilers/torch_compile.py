@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,15 @@ from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
 from libbench.result import CompileFacts
 from libbench.tree import tensors
+
+_LEFT_OUT = (
+    ("max_fusion_size", 1),
+    ("use_pre_grad_passes", False),
+    ("use_joint_graph_passes", False),
+    ("use_post_grad_passes", False),
+    ("fallback_by_default", True),
+)
+"""What inductor can do without: fusion, the passes over its graphs, and kernels of its own."""
 
 
 class TorchCompile:
@@ -77,6 +87,27 @@ class TorchCompile:
             # Otherwise a later side with the same code is served from here, and seems not to have been compiled.
             release=torch.compiler.reset,
         )
+
+    def milder(self) -> Iterator[tuple[str, TorchCompile]]:
+        """Give inductor without one of its steps, then the graphs as they come to it, run by torch's own kernels."""
+        if self.backend != "inductor":
+            return
+        options = dict(self.options or {})
+        if self.mode is not None:
+            options = dict(torch._inductor.list_mode_options(self.mode, self.dynamic))
+        for name, value in _LEFT_OUT:
+            if options.get(name) != value:
+                text = str(value).lower()
+                said = f"compiler.options.{name}={text}" if self.options else f"compiler.options={{{name}: {text}}}"
+                said = f"compiler.mode=null {said}" if self.mode is not None else said
+                yield said, self._changed(self.backend, {**options, name: value})
+        for backend in ("aot_eager_decomp_partition", "aot_eager"):
+            yield f"compiler.backend={backend}", self._changed(backend, None)
+
+    def _changed(self, backend: str, options: Mapping[str, Any] | None) -> TorchCompile:
+        changed = copy(self)
+        changed.backend, changed.mode, changed.options = backend, None, options
+        return changed
 
     def _backend(self) -> Callable[..., Any]:
         options = dict(self.options) if self.options is not None else None
