@@ -1,15 +1,14 @@
 """A list of rows as a table: which row stands where, what a cell says, and why a row is not the same."""
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from report_records import comparison, different_leaf, failed, inductor, leaf, measurement, outputs, speedup
+from report_records import comparison, different_leaf, failed, inductor, outputs, side, speedup
 
-from libbench.report.grid import Square, notes_of, render_grid, square_of
+from libbench.report.grid import notes_of, render_grid, square_of
 from libbench.result import CompileFacts
 
 ROOT = Path(__file__).parent.parent
@@ -42,10 +41,11 @@ def test_one_sweep_of_networks_and_compilers_is_a_table_with_a_line_for_what_is_
     grid = text[text.index("  net=") :].splitlines()
     assert grid[0].split() == ["net=", "recurrent", "mixture"]
     lines = {line.split()[0]: line.split()[1:] for line in grid if re.match(r"  [a-z]", line)}
-    assert lines["aot_eager"] == ["same", "exact", "same", "exact"]
+    assert lines["aot_eager"] == ["same", "exact", "(1)", "same", "exact"]
     assert [word for word in lines["bfloat16"] if word == "DIFFERENT"] == ["DIFFERENT"] * 2
     notes = re.sub(r"\n {4}", " ", text)  # a long one has several lines
-    assert re.search(r"^  \(1\) bfloat16: recurrent: output: bfloat16, not float32; ", notes, re.MULTILINE)
+    assert "(1) aot_eager: recurrent: no speedup: target not compiled; left to Python: Dynamo does not" in notes
+    assert "(2) bfloat16: recurrent: output: bfloat16, not float32; " in notes
     assert "4 rows · 2 same · 2 different" in text
     assert max(map(len, text.splitlines())) <= 100
     assert code == 1
@@ -60,8 +60,8 @@ def test_the_same_command_prints_the_table_from_the_file_as_text_as_markdown_and
     assert out.strip() == text[text.index("  net=") :].strip()
     page = (tmp_path / "table.md").read_text()
     assert "| net= | recurrent | mixture |" in page
-    assert re.search(r"^\| aot\\_eager \| same exact<br>[^|]* \| same exact<br>", page, re.MULTILINE)
-    assert r"(1) bfloat16: recurrent: output: bfloat16, not float32" in page
+    assert re.search(r"^\| aot\\_eager \| same exact \(\d+\) \| same exact<br>[^|]* \|$", page, re.MULTILINE)
+    assert "(2) bfloat16: recurrent: output: bfloat16, not float32" in page
     cases = ElementTree.parse(tmp_path / "rows.xml").getroot().iter("testcase")
     assert sorted(case.get("name") for case in cases) == [
         f"{compiler} net={net}" for compiler in ("aot_eager", "bfloat16") for net in ("mixture", "recurrent")
@@ -88,20 +88,30 @@ def test_every_compiler_has_a_config_and_every_network_can_be_named(libbench):
             assert libbench("config", "validate", file, f"net={net}")[0] == 0
 
 
-def test_a_cell_has_verdict_and_level_speedup_with_interval_and_the_first_call():
-    square = square_of("inductor", "conv", comparison())
+def test_a_cell_has_verdict_and_level_speedup_with_interval_and_the_time_of_compiling_alone():
+    target = inductor()
+    spent = {"compile": 3.0, "first": 15.0, "second": 0.5, "imports": 2.5}
+    target = replace(target, preparation=replace(target.preparation, seconds=spent))
 
-    assert square == Square("inductor", "conv", ("same -6.74", "1.83x [1.79, 1.88]", "17.4 s"), "good")
+    square = square_of("inductor", "conv", comparison(target=target))
+
+    assert square.lines == ("same -6.74", "1.83x [1.79, 1.88]", "15.0 s")
+    assert (square.tone, square.note) == ("good", "")
+    assert square_of("eager", "conv", comparison(target=side())).lines == ("same -6.74", "1.83x [1.79, 1.88]")
 
 
 def test_a_speedup_that_is_not_shown_is_marked_and_one_of_unlike_things_is_none():
     doubted = square_of("a", "b", comparison(speedups=(speedup(verdict="inconclusive"),)))
     alone = square_of("a", "b", comparison(speedups=(speedup(low=None, high=None, verdict="inconclusive"),)))
-    idle = square_of("a", "b", comparison(target=inductor(facts=CompileFacts(graphs=0))))
+    facts = CompileFacts(graphs=0, notes=("left to Python: no LSTM",))
+    idle = square_of("a", "b", comparison(target=inductor(facts=facts)))
+    untimed = square_of("a", "b", comparison(target=inductor(facts=facts), speedups=()))
 
     assert doubted.lines[1] == "1.83x [1.79, 1.88] ?"
     assert alone.lines[1] == "1.83x ?"
-    assert (idle.lines[1], idle.note) == ("-", "no speedup: target not compiled")
+    assert idle.lines == ("same -6.74", "-")
+    assert idle.note == untimed.note == "no speedup: target not compiled; left to Python: no LSTM"
+    assert untimed.lines == ("same -6.74",)
 
 
 def test_a_difference_says_what_the_compiler_says_of_itself_and_a_failure_its_stage():

@@ -20,7 +20,7 @@ FLOORS = (
     "interfaces job namespaces sampled result measured judge methods noise pick curves drift causes tokens",
     "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
-    "composed recordfiles images stepping post aliases traced flat skeleton inductor",
+    "composed recordfiles images stepping post aliases traced flat skeleton inductor imported",
     "diff sweep history entry rows rowfile pair plan checks comparability matching saved snapshots timing remarks "
     "trusted truths metrics reevaluate trainings vacuous scores scoring scored benchlog categories locate",
     "compilers devices evaluators runners workloads samples report",

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 from rich.cells import cell_len
 
-from libbench.comparability import no_speedup
+from libbench.comparability import no_speedup, not_compiled
 from libbench.findings import level_text
-from libbench.report.costs import first_call
 from libbench.report.headline import wall, why_different, worst_first
 from libbench.report.many import TONES, finding, verdict_word
 from libbench.report.page import GAP, Cell, Column, Page, TextPage
-from libbench.report.words import Tone, figure, listed, one_line, ratio, seconds
+from libbench.report.words import Tone, figure, listed, one_line, plural, ratio, seconds
 from libbench.result import Comparison
 
-LEGEND = "verdict and t*; speedup with its 95 % interval, ? where it is inconclusive; compiling and first call"
+LEGEND = (
+    "in a cell: verdict and t*; speedup with its 95 % interval, ? where it is inconclusive; the time of compiling, "
+    "without importing the compiler"
+)
 _OUTPUTS_DIFFER = "outputs differ"
 
 
@@ -30,6 +35,9 @@ class Square:
         lines: what stands there; the note's number is not in it.
         tone: of all of it.
         note: why it is not simply the same, or has no speedup; empty where there is nothing to explain.
+        machine: what both sides ran on, in a few words; empty where that is not known.
+        began: in seconds since 1970 (UTC); None where that is not known.
+        others: cores that other processes kept busy while it was timed; None where that is not known.
     """
 
     line: str
@@ -37,16 +45,33 @@ class Square:
     lines: tuple[str, ...]
     tone: Tone
     note: str = ""
+    machine: str = ""
+    began: float | None = None
+    others: float | None = None
 
 
 def square_of(line: str, column: str, comparison: Comparison) -> Square:
     """Take it from the comparison of a row."""
     word = verdict_word(comparison)
-    lines = [f"{word} {level}" if (level := _level(comparison)) else word, _speed(comparison)]
-    lines.append(seconds(first_call(comparison.target.preparation)))
-    while len(lines) > 1 and lines[-1] == "-":
-        lines.pop()
-    return Square(line, column, tuple(lines), TONES.get(word, "warn"), _note(comparison, word))
+    level = _level(comparison)
+    lines = [f"{word} {level}" if level else word, _speed(comparison), _compiling(comparison)]
+    others = [each.others for each in comparison.measurements if each.others is not None]
+    return Square(
+        line,
+        column,
+        tuple(filter(None, lines)),
+        TONES.get(word, "warn"),
+        _note(comparison, word),
+        _machine(comparison.reference.environment),
+        comparison.began,
+        statistics.fmean(others) if others else None,
+    )
+
+
+def _machine(environment: Mapping[str, Any]) -> str:
+    known = [str(environment[name]) for name in ("processor", "machine") if name in environment][:1]
+    known += [plural(environment[name], name[:-1]) for name in ("cores", "threads") if name in environment]
+    return one_line(", ".join([*known, *(f"torch {environment[name]}" for name in ("torch",) if name in environment)]))
 
 
 def _level(comparison: Comparison) -> str:
@@ -57,12 +82,22 @@ def _level(comparison: Comparison) -> str:
 
 
 def _speed(comparison: Comparison) -> str:
+    """Give a speedup with its interval; "-" where the ratio is none, empty where nothing was timed."""
     speedup = wall(comparison)
-    if speedup is None or no_speedup(comparison):
+    if speedup is None:
+        return ""
+    if no_speedup(comparison):
         return "-"
     value, low, high = ratio(speedup.ratio, speedup.low, speedup.high)
     interval = "" if speedup.low is None else f" [{low}, {high}]"
     return f"{value}x{interval}" + (" ?" if speedup.verdict == "inconclusive" else "")
+
+
+def _compiling(comparison: Comparison) -> str:
+    """Give what compiling takes; empty where nothing was compiled, or it was not reached."""
+    prepared = comparison.target.preparation
+    taken = None if prepared is None or not_compiled(comparison, 1) else prepared.compilation
+    return "" if taken is None else seconds(taken)
 
 
 def _note(comparison: Comparison, word: str) -> str:
@@ -71,10 +106,10 @@ def _note(comparison: Comparison, word: str) -> str:
     outputs, facts = worst_first(comparison)[0].outputs, comparison.target.facts
     if word == "DIFFERENT" and said[0].startswith(_OUTPUTS_DIFFER) and outputs is not None:
         said[0] = f"{why_different(outputs)}; {said[0].removeprefix('outputs ')}"
-        said += facts.notes if facts is not None else ()
-    without = no_speedup(comparison)
-    if comparison.speedups and without:
+    without, idle = no_speedup(comparison), not_compiled(comparison, 1)
+    if without and (comparison.speedups or idle):
         said.append(f"no speedup: {without}")
+    said += facts.notes if facts is not None and (word == "DIFFERENT" or idle) else ()
     return one_line("; ".join(said))
 
 
@@ -125,6 +160,17 @@ def render_grid(key: str, squares: Sequence[Square], *, colour: bool = False, wi
     return page.text()
 
 
+def footer(squares: Sequence[Square]) -> list[str]:
+    """Say how a cell is read, and when and where the rows were run."""
+    when = [f"{datetime.fromtimestamp(each.began, UTC):%Y-%m-%d}" for each in squares if each.began is not None]
+    days = [" to ".join(dict.fromkeys((min(when), max(when))))] if when else []
+    machines = dict.fromkeys(each.machine for each in squares if each.machine)
+    others = [each.others for each in squares if each.others is not None]
+    busy = [f"{statistics.fmean(others):.1f} cores busy with others while timed"] if others else []
+    run = "; ".join([*days, *machines, *busy])
+    return [LEGEND, *([f"run {run}"] if run else [])]
+
+
 def write_grid(page: Page, key: str, squares: Sequence[Square]) -> None:
     """Write the table, in parts where it is too wide, then the notes."""
     columns, lines = columns_of(squares), table_lines(squares)
@@ -138,7 +184,8 @@ def write_grid(page: Page, key: str, squares: Sequence[Square]) -> None:
         heads = [Column(f"{key}="), *(Column(one_line(columns[place])) for place in part)]
         page.table(heads, [[one_line(name), *(cells[place] for place in part)] for name, cells in lines])
     page.gap()
-    page.item(LEGEND, "dim")
+    for remark in footer(squares):
+        page.item(remark, "dim")
     for note in notes_of(squares):
         page.item(note)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from libbench.history import History, Trend
-from libbench.report.grid import LEGEND, Square, columns_of, notes_of, square_of, table_lines
+from libbench.report.grid import Square, columns_of, footer, notes_of, square_of, table_lines
 from libbench.report.headline import headline
 from libbench.report.history import COLUMNS as PAIRS
 from libbench.report.history import change_cell, outcome_cell, remarks, render_trend, rows, worst_first
@@ -94,7 +94,7 @@ def of_rows(found: Sequence[RowItem], total: int, key: str | None = None) -> Sum
         return Summary(" · ".join(said), HEADS, tuple(each.item for each in found))
     squares = squares_of(found)
     lines = tuple(_line_item(title, texts([title, *cells]), found) for title, cells in table_lines(squares))
-    return Summary(" · ".join(said), (f"{key}=", *columns_of(squares)), lines, (LEGEND, *notes_of(squares)))
+    return Summary(" · ".join(said), (f"{key}=", *columns_of(squares)), lines, (*footer(squares), *notes_of(squares)))
 
 
 def squares_of(found: Sequence[RowItem]) -> list[Square]:
