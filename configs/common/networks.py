@@ -1,7 +1,7 @@
 """Six small models with inputs, for any compiler to be tried on: `net` names the one that is run.
 
-The convolutions, the encoder, T5, the UNet and the recurrent layers are made here, with random weights; the last ones are
-graph samples, which bring their inputs. `models.conv.model.width=64` changes one.
+All but the last two, which are graph samples, are made here, with random weights. `models.conv.model.width=64` changes
+one.
 """
 
 from pathlib import Path
@@ -39,9 +39,7 @@ class Conv(nn.Module):
 
 
 def _norm_conv(inputs, outputs, stride=1):
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False), nn.BatchNorm2d(outputs)
-    )
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False), nn.BatchNorm2d(outputs))
 
 
 class T5(nn.Module):
@@ -73,7 +71,7 @@ class UNet(nn.Module):
     def forward(self, latents, time):
         half = self.width // 2
         angles = time[:, None] * torch.exp(torch.arange(half, device=time.device) * (-9.0 / half))
-        when = self.time(torch.cat([angles.sin(), angles.cos()], 1))
+        when = self.time(torch.cat([angles.sin(), angles.cos()], 1).to(time.dtype))
         kept = self.level(self.into(latents), when)
         x = self.attention(self.middle(self.down(kept), when))
         x = self.up(F.interpolate(x, scale_factor=2.0, mode="nearest"))

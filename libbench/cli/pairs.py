@@ -100,7 +100,8 @@ def places_of(rows: Sequence[Row], key: str) -> list[tuple[str, str]]:
         sample = [] if row.sample is None else [row.sample.path]
         places.append((" ".join([*sample, *left]) or _made_of(target)[0], value))
     if key not in keys:
-        raise LibbenchError(f"--table wants a key that is overridden, as by --set, got {key!r}{did_you_mean(key, keys)}")
+        hint = did_you_mean(key, keys)
+        raise LibbenchError(f"--table wants a key that is overridden, as by --set, got {key!r}{hint}")
     return places
 
 
