@@ -78,7 +78,7 @@ def test_a_side_that_torch_has_left_to_python_says_why_nothing_is_compiled():
 
     facts = comparison.target.facts
     assert (facts.graphs, facts.calls) == (0, 0)
-    assert "left to Python: Dynamo does not support RNN, GRU, or LSTM." in facts.notes
+    assert "left to Python: Dynamo does not support RNN, GRU, or LSTM" in facts.notes
     assert comparison.target.preparation.seconds["imports"] > 0
     assert comparison.target.preparation.compilation < comparison.target.preparation.first_call
 

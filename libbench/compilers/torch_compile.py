@@ -151,7 +151,7 @@ def _why_left(text: str) -> str:
     """Say in one line what torch says in several."""
     lines = [line.strip() for line in text.splitlines()]
     why = next((line.removeprefix("Explanation: ") for line in lines if line.startswith("Explanation: ")), lines[0])
-    return f"left to Python: {why}"
+    return f"left to Python: {why.rstrip('.')}"
 
 
 def _breaks() -> int:
