@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from report_records import comparison, different_leaf, failed, inductor, outputs, side, speedup
+from report_records import comparison, different_leaf, failed, inductor, leaf, outputs, side, speedup
 
 from libbench.report.grid import notes_of, render_grid, square_of
 from libbench.result import CompileFacts
@@ -141,3 +141,12 @@ def test_equal_notes_share_a_number_and_a_wide_table_is_cut_into_parts():
     assert [line.split(": ", 2)[0] for line in notes_of(squares)] == ["(1) tvm"]
     assert "column-3" not in notes_of(squares)[0].partition("; iree")[0]
     assert "column-0" not in notes_of(squares)[0].partition("; iree")[2]
+
+
+def test_integers_are_exact_or_never_right():
+    whole = leaf(level=None, rtol=None, atol=None, dtypes=("int64", "int64"))
+    equal = replace(whole, max_abs=None)
+    other = different_leaf(level=None, rtol=None, atol=None, dtypes=("int64", "int64"))
+
+    assert square_of("a", "b", comparison(outputs=outputs(equal))).lines[0] == "same exact"
+    assert square_of("a", "b", comparison(outputs=outputs(leaf(), other))).lines[0] == "DIFFERENT never"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from libbench.report.many import TONES, finding, verdict_word
 from libbench.report.page import GAP, Cell, Column, Page, TextPage
 from libbench.report.words import Tone, figure, listed, one_line, plural, ratio, seconds
 from libbench.result import Comparison
+from libbench.scored import equal
 
 LEGEND = (
     "in a cell: verdict and t*; speedup with its 95 % interval, ? where it is inconclusive; the time of compiling, "
@@ -75,9 +77,13 @@ def _machine(environment: Mapping[str, Any]) -> str:
 
 
 def _level(comparison: Comparison) -> str:
-    """Give the largest level of all outputs at all seeds; empty where none is known."""
+    """Give the largest level of all outputs at all seeds; empty where nothing was judged.
+
+    What has no level, as integers, is exact or never right, as scores have it.
+    """
     reports = [each.outputs for each in comparison.at_each_seed() if each.outputs is not None]
-    levels = [leaf.level for report in reports for leaf in report.leaves if leaf.level is not None]
+    leaves = [leaf for report in reports for leaf in report.leaves if leaf.verdict != "unjudged"]
+    levels = [(-math.inf if equal(leaf) else math.inf) if leaf.level is None else leaf.level for leaf in leaves]
     return level_text(max(levels)) if levels else ""
 
 
