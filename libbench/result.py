@@ -139,11 +139,11 @@ class Preparation:
     def compilation(self) -> float | None:
         """Seconds of compiling alone: the first call without a call's own time, and without importing the compiler.
 
-        None where nothing is compiled, or it was not reached.
+        None where nothing is compiled, or it is not known.
         """
-        if self.facts is None or "second" not in self.seconds:
+        if self.facts is None or not {"second", "imports"} <= self.seconds.keys():
             return None
-        return max(0.0, self.first_call - self.seconds["second"] - self.seconds.get("imports", 0.0))
+        return max(0.0, self.first_call - self.seconds["second"] - self.seconds["imports"])
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from libbench.findings import level_text
 from libbench.report.headline import wall, why_different, worst_first
 from libbench.report.many import TONES, finding, verdict_word
 from libbench.report.page import GAP, Cell, Column, Page, TextPage
-from libbench.report.words import Tone, figure, listed, one_line, plural, ratio, seconds
+from libbench.report.words import Tone, cut, figure, listed, one_line, plural, ratio, seconds
 from libbench.result import Comparison
 from libbench.scored import equal
 
@@ -25,6 +25,8 @@ LEGEND = (
     "without importing the compiler"
 )
 _OUTPUTS_DIFFER = "outputs differ"
+_LONGEST = 360
+"""Columns of what a failure is told by."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,10 @@ def _compiling(comparison: Comparison) -> str:
 
 def _note(comparison: Comparison, word: str) -> str:
     """Say in one line what a reader asks who sees the cell."""
+    failure = comparison.target.failure
+    if word == "FAILED" and failure is not None:
+        # What a compiler cannot take stands at the end of what it says, and is the whole point.
+        return f"in {failure.stage}: {cut(failure.message, _LONGEST)}"
     said = [] if word == "same" else [finding(comparison, word)]
     outputs, facts = worst_first(comparison)[0].outputs, comparison.target.facts
     if word == "DIFFERENT" and said[0].startswith(_OUTPUTS_DIFFER) and outputs is not None:
