@@ -18,6 +18,7 @@ from libbench.interfaces import Event, Session
 from libbench.job import Job
 from libbench.matching import Matcher
 from libbench.metrics import judged
+from libbench.narrowing import told_why
 from libbench.noise import bands, notes, within_noise
 from libbench.plan import Plan
 from libbench.remarks import timing_remarks
@@ -27,7 +28,7 @@ from libbench.settings import Timer, Tolerance
 from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import null_arm, speedups, speedups_apart
-from libbench.timing import Watch, call_of, measurements, one_runner, runner_of, timed_alone
+from libbench.timing import Watch, call_of, measurements, one_op_lib, one_runner, runner_of, timed_alone
 from libbench.trainings import curves_of, judged_by_curve
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
@@ -209,8 +210,11 @@ class Pair:
             self.update(**{name: replace(getattr(self.comparison, name), failure=failure)})
 
     def _why(self) -> str:
-        if not one_runner([job for job in self._jobs if isinstance(job, Job)]):
+        jobs = [job for job in self._jobs if isinstance(job, Job)]
+        if not one_runner(jobs):
             return "the sides name different runners"
+        if not one_op_lib(jobs):
+            return "the kernels of one side's op_lib would be those of the other, too"
         return "in one process a side gave other outputs than alone (modules of one name, or a global switch?)"
 
 
@@ -229,7 +233,9 @@ def stages(
     result, outputs = Result(job.record(), began=time.time()), list[Output]()
     (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
     try:
-        with closing(runner_of(job).open(job, folder=folder, watch=watch)) as session:
+        runner = runner_of(job)
+        opened = closing(runner.open(job, folder=folder, watch=watch))
+        with opened as session, told_why(runner, job, session, folder, watch):
             result = replace(result, preparation=session.prepare()[0], environment=session.environment())
             yield result
             for output in session.batches():

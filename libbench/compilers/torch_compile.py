@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from libbench.explaining import GraphEnds
 from libbench.inductor import is_cold, new_code, require_cxx
 from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
@@ -106,6 +107,7 @@ class _Counting:
         self._graphs: list[Any] = []
         self._breaks_before = _breaks()
         self._left_before = _left_to_python()
+        self._ends = GraphEnds()
         self._new_code = new_code()
         self._size: tuple[int, int | None] = (0, None)
 
@@ -136,8 +138,12 @@ class _Counting:
             recompiles=len(set(self._graphs)) - len(frames),
             artefact_bytes=self._size[1],
             calls=self.calls,
-            notes=() if graphs else tuple(map(_why_left, _left_to_python() - self._left_before)),
+            notes=self._ends.told() or (() if graphs else self._left()),
         )
+
+    def _left(self) -> tuple[str, ...]:
+        """Say why torch has left all of it to Python, which ends no graph."""
+        return tuple(map(_why_left, _left_to_python() - self._left_before))
 
 
 def _left_to_python() -> Counter[str]:
@@ -176,7 +182,11 @@ class _Entry:
         kept = [(tensor, tensor.clone()) for _, tensor in tensors((args, kwargs))]
         random_state = torch.get_rng_state()
         self._model.compile(**self._arguments)
-        outputs = self._method(*args, **kwargs)
+        try:
+            outputs = self._method(*args, **kwargs)
+        except Exception:
+            self._model._compiled_call_impl = None
+            raise
         if self._counting.calls:
             self._chosen = self._method
             return outputs
