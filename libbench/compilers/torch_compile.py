@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -136,6 +137,7 @@ class _Counting:
         self._backend = backend
         self._graphs: list[Any] = []
         self._breaks_before = _breaks()
+        self._left_before = _left_to_python()
         self._ends = GraphEnds()
         self._new_code = new_code()
         self._size: tuple[int, int | None] = (0, None)
@@ -167,8 +169,26 @@ class _Counting:
             recompiles=len(set(self._graphs)) - len(frames),
             artefact_bytes=self._size[1],
             calls=self.calls,
-            notes=self._ends.told(),
+            notes=self._ends.told() or (() if graphs else self._left()),
         )
+
+    def _left(self) -> tuple[str, ...]:
+        """Say why torch has left all of it to Python, which ends no graph."""
+        return tuple(map(_why_left, _left_to_python() - self._left_before))
+
+
+def _left_to_python() -> Counter[str]:
+    """Give what of this process torch could not trace so far, each with how often."""
+    from torch._dynamo.utils import counters
+
+    return Counter(counters["unimplemented"])
+
+
+def _why_left(text: str) -> str:
+    """Say in one line what torch says in several."""
+    lines = [line.strip() for line in text.splitlines()]
+    why = next((line.removeprefix("Explanation: ") for line in lines if line.startswith("Explanation: ")), lines[0])
+    return f"left to Python: {why.rstrip('.')}"
 
 
 def _breaks() -> int:
