@@ -87,6 +87,18 @@ class Compiler(Protocol):
         ...
 
 
+@runtime_checkable
+class Adjustable(Protocol):
+    """What a compiler has, besides, that can be told to leave out some of its work."""
+
+    def milder(self) -> Iterable[tuple[str, Compiler]]:
+        """Give compilers like this one that each leave something out, with the overrides of a config that say so.
+
+        Those that leave out the least come first. They are tried on what is found to go wrong when it is compiled.
+        """
+        ...
+
+
 class Device(Protocol):
     """Where tensors live, how to wait for them, which clocks there are.
 

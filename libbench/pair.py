@@ -18,6 +18,7 @@ from libbench.interfaces import Event, Session
 from libbench.job import Job
 from libbench.matching import Matcher
 from libbench.metrics import judged
+from libbench.narrowing import told_why
 from libbench.noise import bands, notes, within_noise
 from libbench.plan import Plan
 from libbench.remarks import timing_remarks
@@ -232,7 +233,9 @@ def stages(
     result, outputs = Result(job.record(), began=time.time()), list[Output]()
     (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
     try:
-        with closing(runner_of(job).open(job, folder=folder, watch=watch)) as session:
+        runner = runner_of(job)
+        opened = closing(runner.open(job, folder=folder, watch=watch))
+        with opened as session, told_why(runner, job, session, folder, watch):
             result = replace(result, preparation=session.prepare()[0], environment=session.environment())
             yield result
             for output in session.batches():

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
 from libbench.decisive import Decisive
-from libbench.errors import ClockError, MissingPackageError, UnavailableError
+from libbench.errors import ClockError, MissingPackageError, UnavailableError, UnsupportedError
+from libbench.faults import Fault, Smallest
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.located import Located
 from libbench.measured import Measurement, NullArm, Speedup, Timing
@@ -39,12 +40,18 @@ class Failure:
             "lost": the machine that it ran on, of which it says nothing.
         message: one line.
         traceback: the Python traceback, or the last lines that the process wrote; may be empty.
+        compiler: class of the compiler that was at work; empty where none was.
+        faults: what of the model the compiler cannot take, as far as that is known.
+        smallest: the smallest module that it cannot take; None where that was not looked for.
     """
 
     stage: Stage
     kind: Kind
     message: str
     traceback: str = ""
+    compiler: str = ""
+    faults: tuple[Fault, ...] = ()
+    smallest: Smallest | None = None
 
     @classmethod
     def of(cls, stage: Stage, error: BaseException) -> Failure:
@@ -52,8 +59,11 @@ class Failure:
         text = _text(error)
         first = next(iter(text.splitlines()), "")
         where = [f"({str(note).strip()})" for note in getattr(error, "__notes__", ())]
-        message = " ".join([f"{type(error).__name__}: {first}" if first else type(error).__name__, *where])
-        return cls(stage, _kind(error), " ".join(message.split()), _traceback(error))
+        if not isinstance(error, UnsupportedError):
+            first = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        message = " ".join([first, *where])
+        faults = error.faults if isinstance(error, UnsupportedError) else ()
+        return cls(stage, _kind(error), " ".join(message.split()), _traceback(error), faults=faults)
 
 
 class SideFailed(Exception):
@@ -122,7 +132,8 @@ class Preparation:
     """A side that is built and compiled.
 
     Attributes:
-        seconds: wall time of "instantiate", "compile", "first" (call) and "second" (call).
+        seconds: wall time of "instantiate", "compile", "first" (call) and "second" (call), and of what "compile" and
+            "first" have spent on importing modules: "imports".
         compiler: name and version of the compiler.
         facts: what it did; None for one that changes nothing.
         cold: whether the compiler's cache was empty before; None when there is no such thing.
@@ -155,6 +166,16 @@ class Preparation:
     def first_call(self) -> float:
         """Seconds of compiling and of the first call together; NaN where it was not reached."""
         return self.seconds.get("compile", 0.0) + self.seconds.get("first", float("nan"))
+
+    @property
+    def compilation(self) -> float | None:
+        """Seconds of compiling alone: the first call without a call's own time, and without importing the compiler.
+
+        None where nothing is compiled, or it is not known.
+        """
+        if self.facts is None or not {"second", "imports"} <= self.seconds.keys():
+            return None
+        return max(0.0, self.first_call - self.seconds["second"] - self.seconds["imports"])
 
 
 @dataclass(frozen=True)

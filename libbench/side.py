@@ -22,6 +22,7 @@ from libbench.errors import LibbenchError
 from libbench.evaluation import Collected, allowed_by, drop_empty, evaluate, give_folder, noted, process
 from libbench.findings import Rerun
 from libbench.group import whole
+from libbench.imported import imports_timed
 from libbench.interfaces import Batch, Event, Stepping, Watch
 from libbench.job import Job
 from libbench.noise import AGAIN
@@ -48,6 +49,9 @@ class Side:
         watch: called with every event.
         life: what it enters is left when the session is closed.
         share: what of the data it runs.
+
+    Attributes:
+        failed: what was raised last; None where nothing was.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class Side:
         self._memory_before: Mapping[str, int] = {}
         self._peak: dict[str, int] = {}
         self.mutates = False
+        self.failed: BaseException | None = None
 
     def describe_device(self) -> Mapping[str, Any]:
         return dict(self.parts.device.describe())
@@ -73,7 +78,7 @@ class Side:
         seconds: dict[str, float] = {}
         with self.during("instantiate"), _clock(seconds, "instantiate"):
             first = self._instantiate()
-        with self.during("compile"), self.kernels(counted=False), _clock(seconds, "compile"):
+        with self.during("compile"), self.kernels(counted=False), _clock(seconds, "compile"), _import_clock(seconds):
             self.compiled = self.parts.compiler.compile(self.parts.model, self.fresh(first), self._method)
         if self.compiled.release is not None:
             self._life.callback(self.compiled.release)
@@ -83,7 +88,7 @@ class Side:
             self.restart()
             fed = self.fresh(first)
             held = Held(fed.inputs, self.parts.model)
-            with self.kernels(counted=False), _clock(seconds, "first"):
+            with self.kernels(counted=False), _clock(seconds, "first"), _import_clock(seconds):
                 outputs = self._call(fed)
             aliases = held.returned(outputs)
             mutated = _changed(first.inputs, fed.inputs)
@@ -99,7 +104,6 @@ class Side:
             del before, outputs  # they are no part of what the model keeps
             self.restart()
         self.mutates = bool(mutated)
-        self._first = first
         resident = _above(self.parts.device.memory(), self._memory_before)
         return Preparation(
             seconds=seconds,
@@ -211,7 +215,15 @@ class Side:
         first = next(self.data(), None)
         if first is None:
             raise LibbenchError("data gave no batch")
+        self._first = first
         return first
+
+    def first(self) -> Batch:
+        """Give the first batch with inputs of its own; build the parts where that is not done."""
+        if not hasattr(self, "_first"):
+            with self.during("instantiate"):
+                self._instantiate()
+        return self.fresh(self._first)
 
     def data(self) -> Iterator[Batch]:
         """Give the batches that this side runs."""
@@ -338,6 +350,7 @@ class _During:
         if self._folder is not None:
             os.environ.pop(CACHE_VARIABLE, None)
         if error is not None and not isinstance(error, KeyboardInterrupt):
+            self._side.failed = error
             raise SideFailed(Failure.of(self._stage, error), self._side.index) from error
 
 
@@ -371,6 +384,14 @@ def _length(sized: Any) -> int | None:
     except Exception:
         # A length is only shown; data without one, or with a wrong one, are still data.
         return None
+
+
+@contextmanager
+def _import_clock(seconds: dict[str, float]) -> Iterator[None]:
+    """Add what is spent on importing modules."""
+    with imports_timed() as spent:
+        yield
+    seconds["imports"] = seconds.get("imports", 0.0) + spent()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import torch
 from libbench.flat import Flat
 from libbench.inductor import is_cold, require_cxx
 from libbench.interfaces import Batch, Compiled
-from libbench.traced import Built, Traced, exported, quiet, sizes_of
+from libbench.traced import Built, Traced, converted, exported, quiet, sizes_of
 
 
 class AOTInductor:
@@ -42,11 +42,14 @@ class AOTInductor:
 
     def _build(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
         program = exported(flat, examples, dynamic)
+        options = dict(self.options) if self.options is not None else None
         with TemporaryDirectory() as folder, quiet():
-            file = torch._inductor.aoti_compile_and_package(
+            path = str(Path(folder) / "model.pt2")
+            file = converted(
                 program,
-                package_path=str(Path(folder) / "model.pt2"),
-                inductor_configs=dict(self.options) if self.options is not None else None,
+                lambda program: torch._inductor.aoti_compile_and_package(
+                    program, package_path=path, inductor_configs=options
+                ),
             )
             size = Path(file).stat().st_size
             loaded = torch._inductor.aoti_load_package(file)

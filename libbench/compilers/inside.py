@@ -101,9 +101,6 @@ class _Around:
 class _Inner:
     """One method, compiled when it is first called.
 
-    Args:
-        everyone: all methods that are compiled, this one among them.
-
     Attributes:
         path: of the method, from the model.
         compiled: None until then.
