@@ -12,7 +12,8 @@ from libbench.config import LazyCall as L
 from libbench.data import RandomInputs
 from libbench.diff import Plan, diff
 from libbench.errors import LibbenchError
-from libbench.interfaces import Batch
+from libbench.inductor import new_code
+from libbench.interfaces import Batch, Compiled
 from libbench.report.text import render
 from libbench.runners.local import Local
 from libbench.settings import Timer
@@ -185,3 +186,118 @@ def test_a_wrong_method_is_told_before_anything_runs(methods, message):
 def test_methods_are_a_list_of_names(methods):
     with pytest.raises((TypeError, ValueError), match="methods must be"):
         Inside(Eager(), methods)
+
+
+class Doubling(Looping):
+    """Draws at random in its step, and doubles what its layer gives by a hook."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer.register_forward_hook(lambda module, args, output: output * 2)
+
+    def step(self, x):
+        return self.layer(x) + torch.rand_like(x)
+
+    def run(self, x):
+        return {"drawn": torch.rand(2), "stepped": self.step(x), "again": self.layer.forward(x)}
+
+
+def test_what_the_model_draws_at_random_does_not_depend_on_when_its_methods_are_compiled():
+    ours, theirs = Doubling(), Doubling()
+    ours.load_state_dict(theirs.state_dict())
+    found = Inside(TorchExport(), ["step"]).compile(ours, EXAMPLE, "run")
+
+    runs = []
+    for call in (found.call, theirs.run):
+        torch.manual_seed(0)
+        with torch.inference_mode():
+            runs.append([call(EXAMPLE.inputs) for _ in range(2)])
+
+    assert found.facts().calls == 2
+    for one, other in zip(*runs, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_the_hooks_of_a_compiled_module_run_once():
+    ours, theirs = Doubling(), Doubling()
+    ours.load_state_dict(theirs.state_dict())
+    found = Inside(TorchExport(), ["layer.forward"]).compile(ours, EXAMPLE, "through_layer")
+
+    with torch.inference_mode():
+        assert torch.equal(found.call(EXAMPLE.inputs), theirs.through_layer(EXAMPLE.inputs))
+
+    assert found.facts().calls == 1
+    assert ours.layer._compiled_call_impl is None
+
+
+def test_a_method_within_another_one_is_compiled_as_a_part_of_it():
+    model = Looping(steps=2)
+    found = Inside(TorchExport(), ["layer.forward", "step"]).compile(model, EXAMPLE, "run")
+
+    with torch.inference_mode():
+        expected = model.run(EXAMPLE.inputs)
+        torch.testing.assert_close(found.call(EXAMPLE.inputs), expected)
+
+    assert found.facts().calls == 2
+    assert "layer.forward was never called" in found.facts().notes
+
+
+def test_the_breaks_of_all_methods_are_counted_once():
+    class Broken(Looping):
+        def step(self, x):
+            torch._dynamo.graph_break()
+            return self.layer(x)
+
+        def run(self, x):
+            return self.step(self.begin(x)[0])
+
+    model = Broken()
+    found = Inside(TorchCompile(backend="aot_eager"), ["begin", "step"]).compile(model, EXAMPLE, "run")
+
+    with torch.inference_mode():
+        torch.testing.assert_close(found.call(EXAMPLE.inputs), model.run(EXAMPLE.inputs))
+
+    facts = found.facts()
+    found.release()
+    assert (facts.graphs, facts.breaks, facts.calls) == (2, 1, 2)
+
+
+def test_machine_code_is_told_of_once_where_several_compile_in_one_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    first, second = new_code(), new_code()
+    tmp_path.joinpath("one.so").write_bytes(b"12345")
+
+    assert (first(), second()) == (5, None)
+    tmp_path.joinpath("two.so").write_bytes(b"123")
+    assert (second(), first(), second(), new_code()()) == (3, 5, 3, None)
+
+
+@pytest.mark.parametrize(("cold", "told"), [((True, False), True), ((None, False), False), ((None, None), None)])
+def test_a_cache_was_cold_where_one_of_the_methods_found_it_empty(cold, told):
+    class Caching:
+        """A compiler that finds its cache as it is told."""
+
+        def __init__(self):
+            self.cold = iter(cold)
+
+        def compile(self, model, example, method):
+            return Compiled(getattr(model, method), "caching", cold=next(self.cold))
+
+    found = Inside(Caching(), ["begin", "step"]).compile(Looping(), EXAMPLE, "run")
+    with torch.inference_mode():
+        found.call(EXAMPLE.inputs)
+
+    assert found.is_cold() is told
+
+
+def test_each_method_may_have_a_compiler_of_its_own():
+    chosen = {"begin": L(TorchExport)(), "step": L(TorchCompile)(backend="aot_eager")}
+
+    comparison = diff(config(), config(compiler=L(Inside)(compiler=chosen)), NO_SPEED)
+
+    assert comparison.exit_code == 0
+    preparation = comparison.target.preparation
+    assert preparation.compiler == "TorchExport and TorchCompile inside run: begin, step"
+    assert [note.partition(",")[0] for note in preparation.facts.notes] == ["torch.export", "torch.compile aot_eager"]
+    with pytest.raises(ValueError, match="methods must be left out where compiler names them, got"):
+        Inside({"step": Eager()}, ["step"])

@@ -21,7 +21,7 @@ FLOORS = (
     "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
     "composed recordfiles images stepping post aliases traced flat skeleton inductor swapping "
-    "codelines explaining lacking attempts",
+    "codelines explaining lacking attempts imported",
     "diff sweep history entry rows rowfile pair plan checks comparability matching saved snapshots timing remarks "
     "trusted truths metrics reevaluate trainings vacuous scores scoring scored benchlog categories narrowing locate",
     "compilers devices evaluators op_libs runners workloads samples report",

@@ -6,30 +6,38 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import torch
+
 from libbench.errors import LibbenchError, UnsupportedError
 from libbench.interfaces import Batch, Compiled, Compiler
 from libbench.methods import method_of
 from libbench.result import CompileFacts
+from libbench.state import random_state_put_back
 
 
 class Inside:
     """Compiles methods that the workload's method calls, each by itself, and runs that around them as it is.
 
     A loop such as `generate` can be neither exported nor traced, but what it calls for every token can. Each method is
-    compiled when it is first called, for the arguments of that call, together with all that it calls itself; between
-    calls the model is as it was.
+    compiled when it is first called, for the arguments of that call; between calls the model is as it was. Of methods
+    that call one another, the outer one is compiled as a whole.
 
     Args:
-        compiler: compiles each of the methods.
-        methods: names of methods of the model, as "step", or of a module in it, as "encoder.forward".
+        compiler: compiles each of the methods; or, by method, what compiles it.
+        methods: names of methods of the model, as "step", or of a module in it, as "encoder.forward"; None where
+            `compiler` names them.
     """
 
-    def __init__(self, compiler: Compiler, methods: Sequence[str]) -> None:
-        if isinstance(methods, str) or not methods or not all(isinstance(name, str) for name in methods):
+    def __init__(self, compiler: Compiler | Mapping[str, Compiler], methods: Sequence[str] | None = None) -> None:
+        if isinstance(compiler, Mapping):
+            if methods is not None:
+                raise ValueError(f"methods must be left out where compiler names them, got {methods!r}")
+            methods = list(compiler)
+        if not isinstance(methods, list | tuple) or not methods or not all(isinstance(name, str) for name in methods):
             raise TypeError(f"methods must be a list of at least one name, got {methods!r}")
         if len(set(methods)) != len(methods):
             raise ValueError(f"methods must be named once each, got {methods!r}")
-        self.compiler = compiler
+        self.compilers = dict(compiler) if isinstance(compiler, Mapping) else dict.fromkeys(methods, compiler)
         self.methods = tuple(methods)
 
     def compile(self, model: Any, example: Batch, method: str) -> Compiled:
@@ -41,10 +49,11 @@ class Inside:
         if method in self.methods:
             raise LibbenchError(f"Inside compiles what {method!r} calls, and not itself; name its compiler instead")
         inner: list[_Inner] = []
-        inner += [_Inner(self.compiler, *_found(model, path), path, example, inner) for path in self.methods]
+        inner += [_Inner(self.compilers[path], *_found(model, path), path, example, inner) for path in self.methods]
         call = _Around(method_of(model, method), inner)
-        name = type(self.compiler).__qualname__
-        return Compiled(call, f"{name} inside {method}: {', '.join(self.methods)}", call.facts, release=call.release)
+        names = dict.fromkeys(type(compiler).__qualname__ for compiler in self.compilers.values())
+        version = f"{' and '.join(names)} inside {method}: {', '.join(self.methods)}"
+        return Compiled(call, version, call.facts, cold=call.is_cold, release=call.release)
 
 
 class _Around:
@@ -60,6 +69,11 @@ class _Around:
         finally:
             _take_away(self._inner)
 
+    def is_cold(self) -> bool | None:
+        """Tell whether a cache was empty when it was first needed; None where no compiler keeps one."""
+        told = [each.compiled.is_cold() for each in self._inner if each.compiled is not None]
+        return any(told) if any(cold is not None for cold in told) else None
+
     def facts(self) -> CompileFacts:
         """Say of all methods together what was compiled, with the compiler's version and notes."""
         done = [each.facts() for each in self._inner]
@@ -68,7 +82,8 @@ class _Around:
         notes = [*versions, *unused, *(note for facts in done for note in facts.notes)]
         return CompileFacts(
             graphs=_total(facts.graphs for facts in done),
-            breaks=_total(facts.breaks for facts in done),
+            # Torch counts those of a process, so that each method tells of those of all.
+            breaks=max((facts.breaks for facts in done if facts.breaks is not None), default=None),
             recompiles=_total(facts.recompiles for facts in done),
             fallbacks=tuple(dict.fromkeys(name for facts in done for name in facts.fallbacks)),
             artefact_bytes=_total(facts.artefact_bytes for facts in done),
@@ -86,9 +101,6 @@ class _Around:
 class _Inner:
     """One method, compiled when it is first called.
 
-    Args:
-        everyone: all methods that are compiled, this one among them.
-
     Attributes:
         path: of the method, from the model.
         compiled: None until then.
@@ -99,6 +111,9 @@ class _Inner:
     ) -> None:
         self._compiler, self._owner, self._name, self._example = compiler, owner, name, example
         self._everyone = everyone
+        # A module that is called runs its hooks, then `forward`; compiled code has both in it.
+        hooked = isinstance(owner, torch.nn.Module) and name == "forward"
+        self._places = ("_compiled_call_impl", "forward") if hooked else (name,)
         self._names = _names(getattr(owner, name))
         self._before: Mapping[str, Any] = {}
         self.path = path
@@ -107,30 +122,36 @@ class _Inner:
     def put(self) -> None:
         """Stand in the method's place."""
         own = vars(self._owner)
-        self._before = {self._name: own[self._name]} if self._name in own else {}
-        own[self._name] = self
+        self._before = {place: own[place] for place in self._places if place in own}
+        own.update(dict.fromkeys(self._places, self))
 
     def take_away(self) -> None:
         """Leave the method as it was."""
         own = vars(self._owner)
-        own.pop(self._name, None)
+        for place in self._places:
+            own.pop(place, None)
         own.update(self._before)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # A compiler finds the method by its name, now and when it has to compile again, and those that it calls, too.
+        # A compiler finds the method by its name, now and when it has to compile again, and what that calls, too.
         _take_away(self._everyone)
         try:
             if args and kwargs:
                 args, kwargs = (), {**self._by_name(args), **kwargs}
             if self.compiled is None:
-                example = Batch(self._example.indices, kwargs or args, self._example.number)
-                self.compiled = self._compiler.compile(self._owner, example, self._name)
+                self.compiled = self._compile(kwargs or args)
             return self.compiled.call(*args, **kwargs)
         except Exception as error:
             error.add_note(f"in {self.path}")
             raise
         finally:
             _put(self._everyone)
+
+    def _compile(self, inputs: Any) -> Compiled:
+        example = Batch(self._example.indices, inputs, self._example.number)
+        # As a compiler is called at other times, and so that what the loop draws does not depend on it.
+        with torch.inference_mode(False), random_state_put_back():
+            return self._compiler.compile(self._owner, example, self._name)
 
     def facts(self) -> CompileFacts:
         """Say what was compiled; nothing before the first call."""
@@ -145,12 +166,12 @@ class _Inner:
         return dict(zip(self._names, args, strict=False))
 
 
-def _put(inner: Sequence[_Inner]) -> None:
+def _put(inner: Iterable[_Inner]) -> None:
     for each in inner:
         each.put()
 
 
-def _take_away(inner: Sequence[_Inner]) -> None:
+def _take_away(inner: Iterable[_Inner]) -> None:
     for each in inner:
         each.take_away()
 
