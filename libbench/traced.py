@@ -30,7 +30,7 @@ class Built:
     Attributes:
         run: takes the tensors of the inputs and gives those of the outputs, in memory of their own.
         sizes: for which sizes it serves; None: only for those that it was made with.
-        fallbacks, artefact_bytes, notes: as in `CompileFacts`.
+        fallbacks, artefact_bytes, notes, baked: as in `CompileFacts`.
     """
 
     run: Run
@@ -38,6 +38,7 @@ class Built:
     fallbacks: tuple[str, ...] = ()
     artefact_bytes: int | None = None
     notes: tuple[str, ...] = ()
+    baked: tuple[str, ...] = ()
 
 
 Build = Callable[[Flat, Sequence[torch.Tensor], bool], Built]
@@ -103,6 +104,7 @@ class Traced:
             artefact_bytes=sum(known) if len(known) == len(sizes) else None,
             calls=self._calls,
             notes=tuple(dict.fromkeys(note for each in built for note in each.notes)),
+            baked=tuple(dict.fromkeys(what for each in built for what in each.baked)),
         )
 
     def release(self) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from libbench import environment
+from libbench.drawn import Draws
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
@@ -100,6 +101,10 @@ class Worker:
     def rerun(self) -> Rerun:
         """Compare the first side's first call with one that it had every right to make otherwise."""
         return self._sides[0].rerun()
+
+    def draws(self, seeds: Sequence[int], wanted: Sequence[str]) -> Draws:
+        """Give what the first side's first batch gives from each of several seeds."""
+        return self._sides[0].draws(seeds, wanted)
 
     def locate(self, tolerance: Mapping[str, Any], **asked: Any) -> Located:
         """Look for where the two sides part, after `prepare`.
