@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import torch
 from torch.jit._trace import TracerWarning
 from torch.overrides import TorchFunctionMode, resolve_name
@@ -18,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import libbench
 from libbench.tree import tensors
 
-_NOT_THE_MODEL = tuple(str(Path(str(module.__file__)).parent) for module in (torch, libbench))
+_NOT_THE_MODEL = (*(str(Path(str(module.__file__)).parent) for module in (torch, libbench)), random.__file__)
 MOST = 5
 """Places that are named, at most."""
 
@@ -41,7 +43,7 @@ class Drawn(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch.Tag.nondeterministic_seeded in func.tags:
-            self.places.setdefault(f"{str(func).rpartition('.')[0]}{_at(_line())}")
+            self.places.setdefault(f"{str(func).rpartition('.')[0]}{_at(_line(sys._getframe(1)))}")
         return func(*args, **(kwargs or {}))
 
 
@@ -65,7 +67,7 @@ class OffDevice(TorchFunctionMode):
         found = _devices(outputs) - set(self._devices)
         if found and not _devices((args, kwargs)) & found:
             name = resolve_name(func) or getattr(func, "__name__", "something")
-            self.places.setdefault(f"{name} on {', '.join(map(str, found))}{_at(_line())}")
+            self.places.setdefault(f"{name} on {', '.join(map(str, found))}{_at(_line(sys._getframe(1)))}")
         return outputs
 
 
@@ -91,6 +93,44 @@ def off_device(call: Callable[[], Any], model: Any, inputs: Any) -> tuple[str, .
 
 
 @contextmanager
+def told_of_python(baked: list[str], again: Callable[[], Any]) -> Iterator[None]:
+    """Take down where a model draws Python's and NumPy's own random numbers while it is traced: none is in a graph.
+
+    Args:
+        baked: what is found is added: `random.random at model.py:12`; NumPy's draws have no place.
+        again: calls the model once more, to look whence it draws, if it does.
+    """
+    python, numpy = random.getstate(), _numpy_state()
+    yield
+    if (random.getstate(), _numpy_state()) != (python, numpy):
+        baked += _drawn_by_python(again)
+
+
+def _drawn_by_python(call: Callable[[], Any]) -> list[str]:
+    places: dict[str, None] = {}
+    source = random.random.__self__  # type: ignore[attr-defined]
+
+    def look(frame: FrameType, event: str, called: Any) -> None:
+        if event == "c_call" and getattr(called, "__self__", None) is source:
+            places.setdefault(f"random.{called.__name__}{_at(_line(frame))}")
+
+    profiler, numpy = sys.getprofile(), _numpy_state()
+    sys.setprofile(look)
+    try:
+        call()
+    finally:
+        sys.setprofile(profiler)
+    if _numpy_state() != numpy:
+        places.setdefault("numpy.random")
+    return list(places)
+
+
+def _numpy_state() -> tuple[Any, ...]:
+    name, values, *rest = cast("tuple[Any, ...]", np.random.get_state())
+    return name, values.tobytes(), *rest
+
+
+@contextmanager
 def told_of_numbers(baked: list[str]) -> Iterator[None]:
     """Take down where tracing turns tensors into numbers and branches of Python, which stay as they are then.
 
@@ -110,6 +150,8 @@ def told_of_numbers(baked: list[str]) -> Iterator[None]:
 def _told(message: str) -> str:
     """Give the first words of a warning of the tracer: what became of a tensor."""
     first = message.partition(" might cause")[0].partition(". ")[0]
+    if "registered as constants" in first:
+        return f"{first.partition(' ')[0]} as a constant"
     return first.removeprefix("Converting ").removeprefix("a ").strip()
 
 
@@ -122,9 +164,8 @@ def _devices(tree: Any) -> set[torch.device]:
     return {tensor.device for _, tensor in tensors(tree)}
 
 
-def _line() -> tuple[str, int] | None:
-    """Give file and line of the innermost frame that is neither torch's nor libbench's; None without one."""
-    frame: FrameType | None = sys._getframe(2)
+def _line(frame: FrameType | None) -> tuple[str, int] | None:
+    """Give file and line of the innermost frame, from this one outwards, that is the model's; None without one."""
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith((*_NOT_THE_MODEL, "<")):

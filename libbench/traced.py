@@ -6,11 +6,12 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from libbench.creation import told_of_python
 from libbench.errors import LibbenchError, UnsupportedError
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
@@ -130,8 +131,10 @@ class Traced:
                 raise UnsupportedError(f"{self._name} does not keep what a call changes in the model: {what}")
             first = not self._graphs
             dynamic = not flat.numbers and (self._dynamic or (self._dynamic is None and not first))
-            with flat.state_put_back(), explained(self._name):
-                built = self._build(flat, flat.border(examples), dynamic)
+            given, baked = flat.border(examples), list[str]()
+            with flat.state_put_back(), explained(self._name), told_of_python(baked, lambda: flat(*given)):
+                built = self._build(flat, given, dynamic)
+            built = replace(built, baked=(*built.baked, *baked))
         fixed = tuple(tuple(leaf.shape) for leaf in leaves)
         self._graphs.append((skeleton, built.sizes or fixed, flat, built))
         return flat, built

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.fx.immutable_collections import immutable_dict, immutable_list
 
-from libbench.creation import Drawn
+from libbench.creation import Drawn, told_of_python
 from libbench.errors import UnsupportedError
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
@@ -48,18 +48,19 @@ class Fx:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         fixed = {name: value for name, value in bound.arguments.items() if not any(tensors(value))}
+        baked: list[str] = []
         with quiet(), explained("torch.fx"):
             tracer = torch.fx.Tracer()
             tracer.traced_func_name = method
-            with Drawn() as drawn:
+            with Drawn() as drawn, told_of_python(baked, lambda: call(*args, **kwargs)):
                 graph = tracer.trace(model, concrete_args=fixed)
             module = torch.fx.GraphModule(tracer.root, graph)
         run = _interpreter(module) if self.interpret else module
         # Both take what is fixed by position only.
         counted = Counted(_by_position(run, signature) if fixed or self.interpret else run)
         version = f"torch.fx {'Interpreter' if self.interpret else 'GraphModule'}, torch {torch.__version__}"
-        baked = tuple(drawn.places)
-        return Compiled(counted, version, lambda: CompileFacts(graphs=1, calls=counted.calls, baked=baked))
+        found = (*drawn.places, *baked)
+        return Compiled(counted, version, lambda: CompileFacts(graphs=1, calls=counted.calls, baked=found))
 
 
 def _require_pure(model: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
