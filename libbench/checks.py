@@ -59,7 +59,7 @@ def _repeats(comparison: Comparison) -> Check | None:
         return None
     # A float64 copy draws other numbers, so that it is no truth of what is drawn.
     if preparation.draws and comparison.truth is None:
-        return Check("reference repeats", "same", "it draws at random, and the same from one seed", _REPEATS)
+        return Check("reference repeats", "same", "it is stochastic, but draws the same from one seed", _REPEATS)
     return Check("reference repeats", "unjudged", _not_repeated(preparation), _REPEATS)
 
 

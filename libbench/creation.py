@@ -138,6 +138,7 @@ def told_of_numbers(baked: list[str]) -> Iterator[None]:
         baked: what is found is added: `Tensor to a Python number at model.py:12`.
     """
     with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
         warnings.simplefilter("always", TracerWarning)
         yield
     found: dict[str, None] = {}

@@ -68,7 +68,7 @@ def baked(comparison: Comparison) -> Check | None:
         leaf.path for leaf in leaves if leaf.draws is not None and leaf.draws.fixed and leaf.verdict == "different"
     ]
     wanted = "what the model does in every call is done in every call"
-    if fixed:
+    if fixed and facts is not None:
         found = f"{', '.join(fixed)} the same from every seed" + (f": {known}" if known else "")
         return Check("target baked in", "different", found, wanted)
     differ = any(leaf.verdict == "different" and leaf.value_reasons for leaf in leaves)
@@ -82,11 +82,11 @@ def drawing_notes(comparison: Comparison, *, other_draws: bool) -> Iterator[str]
     draws = reference.preparation is not None and reference.preparation.draws
     if draws and batches and other_draws and target.draws is not None:
         yield (
-            "the reference draws at random, and the target draws other numbers from the same seed: what is drawn is "
+            "the reference is stochastic, and the target draws other numbers from the same seed: what is drawn is "
             "judged by its distribution, in calls from other seeds"
         )
     elif draws and batches:
-        yield "the reference draws at random, and the target draws the same numbers from the same seed"
+        yield "the reference is stochastic, and the target draws the same numbers from the same seed"
     elif other_draws and comparison.curve is not None:
         yield (
             "the target draws other random numbers than the reference from the same seed, so that losses part by "

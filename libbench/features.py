@@ -16,6 +16,8 @@ LARGEST = 2**18
 """Of an output with more values, some that stand equally far apart are looked at, about so many."""
 POSITIONS = 8
 """Places whose own values are features: what is fixed in one place hides in the whole."""
+NEXT_TO_NOTHING = 1e-4
+"""The share of the mean size up to which a value counts as zero."""
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
@@ -71,7 +73,8 @@ def _features(values: torch.Tensor) -> dict[str, float]:
     # In the unit of the values, so that noise from rounding stays as small as it is.
     along = (apart[1:] * apart[:-1]).mean() / std if len(kept) > 1 and std > 0 else torch.zeros(())
     found |= {"mean": float(mean), "standard deviation": float(std), "likeness of neighbours": float(along)}
-    found["share of zeros"] = float((kept == 0).double().mean())
+    # What one side rounds to zero may be a little more on the other.
+    found["share of zeros"] = float((kept.abs() <= NEXT_TO_NOTHING * kept.abs().mean()).double().mean())
     found["mean with fixed signs"] = float((kept * _signs(len(kept))).mean())
     quantiles = torch.quantile(kept, torch.tensor(QUANTILES, dtype=torch.float64, device="cpu"))
     return found | {f"{at:.0%} quantile": float(value) for at, value in zip(QUANTILES, quantiles, strict=True)}

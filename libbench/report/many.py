@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from libbench.comparability import no_speedup
 from libbench.config.places import short
+from libbench.drawing import drawn_apart
 from libbench.report.compared import extreme_text
 from libbench.report.costs import call_seconds, first_call, ratio_cell
 from libbench.report.headline import check, pieces, truth_words, wall, worst_first
@@ -150,7 +151,8 @@ def finding(comparison: Comparison, word: str) -> str:
         return text or "-"
     worst = worst_first(comparison)[0]
     outputs, metrics, truth = worst.outputs, worst.metrics, worst.truth
-    found = []
+    kept = check(worst, "target baked in")
+    found = [f"baked in: {kept.found}"] if kept is not None else []
     if truth is not None and truth.batches:
         found.append(f"by {truth.dtype}: {truth_words(truth)}")
     elif outputs is not None and outputs.batches:
@@ -161,6 +163,7 @@ def finding(comparison: Comparison, word: str) -> str:
             if size and size.value
             else ""
         )
+        by = " by distribution" if drawn_apart(outputs) else by
         found.append(words[outputs.verdict] + by)
     found += ["other outputs while timed"] if check(comparison, "target timed outputs") else []
     found += ["odd ranks"] if check(comparison, "target ranks") else []
