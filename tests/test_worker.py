@@ -15,6 +15,7 @@ from libbench.interfaces import Batch, Evaluator, feed
 from libbench.job import Job
 from libbench.result import SideFailed
 from libbench.settings import Timer
+from libbench.state import seed_at
 from libbench.worker import Worker
 from libbench.workloads.inference import Inference
 
@@ -349,7 +350,7 @@ def test_a_device_without_a_wall_clock_is_told_so(worker):
         work.measure(Timer(pairs=6))
 
 
-def test_a_device_seeds_what_it_knows_before_every_stage(worker):
+def test_a_device_seeds_what_it_knows_before_every_stage_and_every_batch(worker):
     seeds = []
 
     class Seeded(Cpu):
@@ -360,10 +361,10 @@ def test_a_device_seeds_what_it_knows_before_every_stage(worker):
     work = worker(device=L(Seeded)(), seed=3)
     work.prepare()
     prepared = len(seeds)
-    list(work.batches())
+    batches = len(list(work.batches()))
 
-    assert set(seeds) == {3}
-    assert 0 < prepared < len(seeds)
+    assert set(seeds[: prepared + 1]) == {3}
+    assert seeds[prepared + 1 :] == [seed_at(3, number) for number in range(batches)]
 
 
 def test_the_clock_of_the_cpu_shows_the_seconds_of_a_call():
