@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libbench.drawn import Draws, LeafDistribution, LeafDraws
+from libbench.drawn import PLACE, Draws, LeafDistribution, LeafDraws
 from libbench.findings import LeafReport, OutputsReport, Verdict
 
 TOKENS = {"output", "sequences"}
@@ -69,10 +69,13 @@ def compared(reference: Draws, target: Draws, leaves: Sequence[LeafReport]) -> d
     sides = [{leaf.path: leaf for leaf in draws.leaves} for draws in (reference, target)]
     columns = [column for leaf in leaves for column in _columns(leaf, *(side[leaf.path] for side in sides))]
     table = np.stack([column.standard() for column in columns], axis=1)
-    scores, largest = _scores(table, reference.calls)
+    groups = _groups(columns)
+    scores, largest = _scores(table, reference.calls, list(groups.values()))
     limit = float(np.quantile(largest, 1 - ALPHA, method="higher"))
     found: dict[str, LeafDistribution] = {}
-    for column, score in zip(columns, map(float, scores), strict=True):
+    farthest = [max(group, key=lambda place: scores[place]) for group in groups.values()]
+    together = [replace(columns[place], name=f"{columns[place].name}, with other places,") for place in farthest]
+    for column, score in zip([*columns, *together], map(float, scores), strict=True):
         known = found.get(column.path)
         if known is None or score > known.score:
             chance = (1 + int((largest >= score - 1e-9).sum())) / (1 + len(largest))
@@ -146,23 +149,46 @@ def _filled(values: Sequence[float] | None, count: int) -> Floats:
     return np.where(np.isfinite(known), known, 0.0)
 
 
-def _scores(table: Floats, first: int) -> tuple[Floats, Floats]:
-    """Give the score of every column, and the largest one of each shuffle.
+def _groups(columns: Sequence[_Column]) -> dict[str, list[int]]:
+    """Give, by path, the columns that are looked at together: the values of an output in several places."""
+    found: dict[str, list[int]] = {}
+    for place, column in enumerate(columns):
+        if column.name.startswith(PLACE) and not column.spread:
+            found.setdefault(column.path, []).append(place)
+    return {path: places for path, places in found.items() if len(places) > 1}
+
+
+def _scores(table: Floats, first: int, groups: Sequence[Sequence[int]]) -> tuple[Floats, Floats]:
+    """Give the scores of the columns, then of the groups, and the largest one of each shuffle.
+
+    That of a group is the sum of its columns' squares, less its mean over the shuffles, in its standard deviations.
 
     Args:
         table: calls by features, those of the reference first.
         first: how many these are.
+        groups: columns that are looked at together, too.
     """
     count = len(table)
     worth = math.sqrt(1 / first + 1 / (count - first))
     weights = np.where(np.arange(count) < first, 1 / first, -1 / (count - first))
     scores: Floats = np.abs(weights @ table) / worth
     rng = np.random.default_rng(0)
-    largest = []
+    largest, sums = [], []
     for begin in range(0, SHUFFLES, _AT_ONCE):
         order = rng.random((min(_AT_ONCE, SHUFFLES - begin), count)).argsort(axis=1)
-        largest.append(np.abs(weights[order] @ table).max(axis=1) / worth)
-    return scores, np.concatenate(largest)
+        shuffled = np.abs(weights[order] @ table) / worth
+        largest.append(shuffled.max(axis=1))
+        sums.append(_sums(shuffled, groups))
+    known = np.concatenate(sums)
+    mean, spread = known.mean(axis=0), np.maximum(known.std(axis=0), _ROUNDING)
+    together = ((known - mean) / spread).max(axis=1, initial=0.0)
+    own = (_sums(scores[None], groups)[0] - mean) / spread
+    return np.concatenate([scores, own]), np.maximum(np.concatenate(largest), together)
+
+
+def _sums(scores: Floats, groups: Sequence[Sequence[int]]) -> Floats:
+    """Give, for each shuffle and group, the sum of the squares of the group's scores."""
+    return np.array([(scores[:, list(group)] ** 2).sum(axis=1) for group in groups]).T.reshape(len(scores), -1)
 
 
 def _spread(values: Floats) -> tuple[float, float]:

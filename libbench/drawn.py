@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+PLACE = "value "
+"""What the names of features begin with that are the value in one place."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LeafDraws:
@@ -47,7 +50,8 @@ class LeafDistribution:
         reference: its mean and its standard deviation over the calls.
         target: likewise.
         score: how far they lie apart: the difference of the means in standard deviations of all calls, times the
-            square root of the calls that this is worth.
+            square root of the calls that this is worth; of several places together, the sum of the squares of these,
+            less its mean over the shuffles, in its standard deviations.
         limit: the score that shuffled calls pass, in any feature of any output, with a probability of 0.001.
         chance: the share of shuffles with as large a score in any feature of any output.
         shift: the least shift of the mean of the output's values that would have passed the limit; None without values.

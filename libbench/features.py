@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from libbench.drawn import Draws, LeafDraws
+from libbench.drawn import PLACE, Draws, LeafDraws
 from libbench.tree import Snapshot, join
 
 LARGEST = 2**18
 """Of an output with more values, some that stand equally far apart are looked at, about so many."""
-POSITIONS = 8
-"""Places whose own values are features: what is fixed in one place hides in the whole."""
+PLACES = 32
+"""So many places' own values are features, too: what is other place by place may be alike in the whole."""
 NEXT_TO_NOTHING = 1e-4
 """The share of the mean size up to which a value counts as zero."""
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
@@ -53,7 +53,6 @@ def _values(leaf: torch.Tensor) -> torch.Tensor | None:
         return None
     flat = (torch.view_as_real(leaf) if leaf.is_complex() else leaf).reshape(-1)
     try:
-        # An odd step does not fall on the same column of every row.
         return flat[:: (len(flat) // LARGEST) | 1].double() if len(flat) > LARGEST else flat.double()
     except (RuntimeError, NotImplementedError):  # dtypes below a byte
         return None
@@ -61,8 +60,9 @@ def _values(leaf: torch.Tensor) -> torch.Tensor | None:
 
 def _features(values: torch.Tensor) -> dict[str, float]:
     found = {"size": float(len(values))}
-    places = range(0, len(values), max(1, len(values) // POSITIONS))[:POSITIONS]
-    found |= {f"value {place}": float(values[place]) for place in places}
+    # An odd step does not fall on the same column of every row.
+    places = range(0, len(values), max(1, len(values) // PLACES) | 1)[:PLACES]
+    found |= {f"{PLACE}{place}": float(values[place]) for place in places}
     finite = values.isfinite()
     kept = values[finite] if not finite.all() else values
     found["share that is not finite"] = 1 - len(kept) / max(1, len(values))

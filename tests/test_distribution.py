@@ -48,6 +48,12 @@ def alike_in_a_row():
     return torch.randn(20, 1).expand(SHAPE).clone()
 
 
+def coins(lean):
+    """Give ones and zeros, one column in two leaning to each; the mean stays where all lean the other way."""
+    chances = torch.tensor([0.5 - lean, 0.5 + lean] * 4).expand(SHAPE)
+    return lambda: torch.bernoulli(chances)
+
+
 KINDS = {
     "normal": noise,
     "even": even(1.0),
@@ -80,6 +86,7 @@ def test_other_numbers_of_one_distribution_agree(kind):
         (noise, even(2 * 3**0.5), "99% quantile"),
         (noise, lambda: noise() + 0.1, "mean"),
         (noise, in_one_place, "value 0"),
+        (coins(0.3), lambda: 1 - coins(0.3)(), "value 0, with other places,"),
         (noise, alike_in_a_row, "likeness of neighbours"),
         (lambda: torch.randint(0, 5, SHAPE), lambda: torch.randint(0, 4, SHAPE), "mean"),
         (lambda: torch.randn(6), lambda: torch.randn(7), "size"),
@@ -92,9 +99,10 @@ def test_another_distribution_is_found_and_the_feature_named(reference, target, 
     assert one.score > one.limit
     assert one.chance <= distribution.ALPHA
     both = draws(reference), draws(target, seed=1)
-    alone = [Draws(calls=CALLS, leaves=(_only(each.leaves[0], feature),)) for each in both]
+    name = feature.partition(",")[0]
+    alone = [Draws(calls=CALLS, leaves=(_only(each.leaves[0], name),)) for each in both]
     told_by_it = compared(*alone, [leaf("output")])["output"]
-    assert (told_by_it.feature, told_by_it.score > told_by_it.limit) == (feature, True)
+    assert (told_by_it.feature, told_by_it.score > told_by_it.limit) in ((feature, True), (name, True))
 
 
 def _only(leaf, feature):
@@ -115,13 +123,13 @@ def test_false_alarms_are_as_rare_as_they_are_said_to_be(monkeypatch):
     monkeypatch.setattr(distribution, "ALPHA", 0.1)
     monkeypatch.setattr(distribution, "SHUFFLES", 499)
     alarms = 0
-    for seed in range(60):
+    for seed in range(40):
         # Within a call all depends on all, which a test that takes values for independent does not stand.
         both = [draws(KINDS["one number for all"], 12, seed=2 * seed + side) for side in (0, 1)]
         one = compared(*both, [leaf("output")])["output"]
         alarms += one.score > one.limit
 
-    assert 0 < alarms < 14
+    assert 0 < alarms < 11
 
 
 def test_differences_that_rounding_makes_are_none():
