@@ -74,7 +74,10 @@ def _features(values: torch.Tensor) -> dict[str, float]:
     along = (apart[1:] * apart[:-1]).mean() / std if len(kept) > 1 and std > 0 else torch.zeros(())
     found |= {"mean": float(mean), "standard deviation": float(std), "likeness of neighbours": float(along)}
     # What one side rounds to zero may be a little more on the other.
-    found["share of zeros"] = float((kept.abs() <= NEXT_TO_NOTHING * kept.abs().mean()).double().mean())
+    nothing = NEXT_TO_NOTHING * kept.abs().mean()
+    found["share of zeros"] = float((kept.abs() <= nothing).double().mean())
+    if len(kept) > 1:
+        found["share of equal neighbours"] = float(((kept[1:] - kept[:-1]).abs() <= nothing).double().mean())
     found["mean with fixed signs"] = float((kept * _signs(len(kept))).mean())
     quantiles = torch.quantile(kept, torch.tensor(QUANTILES, dtype=torch.float64, device="cpu"))
     return found | {f"{at:.0%} quantile": float(value) for at, value in zip(QUANTILES, quantiles, strict=True)}

@@ -48,6 +48,11 @@ def alike_in_a_row():
     return torch.randn(20, 1).expand(SHAPE).clone()
 
 
+def tickets(back):
+    """Give which two of eight were drawn, 20 times, put back between the two or not."""
+    return lambda: torch.multinomial(torch.ones(20, 8), 2, replacement=back)
+
+
 def coins(lean):
     """Give ones and zeros, one column in two leaning to each; the mean stays where all lean the other way."""
     chances = torch.tensor([0.5 - lean, 0.5 + lean] * 4).expand(SHAPE)
@@ -88,6 +93,7 @@ def test_other_numbers_of_one_distribution_agree(kind):
         (noise, in_one_place, "value 0"),
         (coins(0.3), lambda: 1 - coins(0.3)(), "value 0, with other places,"),
         (noise, alike_in_a_row, "likeness of neighbours"),
+        (tickets(False), tickets(True), "share of equal neighbours"),
         (lambda: torch.randint(0, 5, SHAPE), lambda: torch.randint(0, 4, SHAPE), "mean"),
         (lambda: torch.randn(6), lambda: torch.randn(7), "size"),
         (noise, lambda: noise().log(), "share that is not finite"),
