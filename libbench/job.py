@@ -158,6 +158,7 @@ class Job:
             "digest": self.digest,
             "cache": self.cache,
             "truth": self.truth,
+            "timed": self.timed,
         }
         if self.file is None:
             _check_reach(self.config)
@@ -177,7 +178,7 @@ class Job:
             job = cls.load(ticket["file"], ticket["overrides"], ticket["seed"], ticket["sample"])
         if ticket["digest"] not in (None, job.digest):
             raise ConfigError(f"{ticket.get('file', ticket['name'])} gave another config when it was loaded again")
-        return replace(job, name=ticket["name"], cache=ticket["cache"], truth=ticket["truth"])
+        return replace(job, name=ticket["name"], cache=ticket["cache"], truth=ticket["truth"], timed=ticket["timed"])
 
     def build(self, *parts: str) -> dict[str, Any]:
         """Instantiate some of the parts; a node that two of them share is built once."""

@@ -35,6 +35,8 @@ OVERRUN = 3.0
 REDRAWS = 3
 """How often a pair is measured again when the kernel took the processor away; never more pairs than are kept, since
 on a machine that interrupts everything it would help nothing and take most of the time."""
+REDRAWN = 0.05
+"""Nor is a pair with a trial of more seconds: it is always interrupted, and by a small share of its time."""
 NULL_PAIRS = 20
 """Pairs of the reference against a copy of itself; more, up to those of the two sides, where the machine is noisy."""
 NULL_SHARE = 0.25
@@ -119,7 +121,7 @@ def measure(
         most = NULL_SHARE / 2 * timer.budget
         if null is not None:
             null.pairs_within(most, lambda: len(null.pairs) >= NULL_PAIRS // 2)
-        rounds = _Rounds(sides, inner, rng, keep=True)
+        rounds = _Rounds(sides, inner[: len(sides)], rng, keep=True)
         while not _enough(rounds.pairs, timer, (time.perf_counter() - begin) / timer.budget):
             rounds.pair()
             if len(rounds.pairs) % ROUND == 0:
@@ -183,12 +185,15 @@ class _Rounds:
         keep = self._keep and number // ROUND == self._chosen
         pair, switched = self._draw(keep=keep)
         for _ in range(REDRAWS):
-            if not switched or self.redrawn > number:
+            if not switched or self.redrawn > number or self._longest(pair) > REDRAWN:
                 break
             self.redrawn += 1
             pair, switched = self._draw(keep=keep)
         self.interrupted += switched
         self.pairs.append(pair)
+
+    def _longest(self, pair: Pair) -> float:
+        return max(side["wall"] * calls for side, calls in zip(pair, self._inner, strict=True))
 
     def _begin(self, round_number: int) -> None:
         for side in self._sides:

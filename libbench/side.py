@@ -69,7 +69,6 @@ class Side:
         self._memory_before: Mapping[str, int] = {}
         self._peak: dict[str, int] = {}
         self.mutates = False
-        self.again: Rerun | None = None
 
     def describe_device(self) -> Mapping[str, Any]:
         return dict(self.parts.device.describe())
@@ -94,17 +93,20 @@ class Side:
             mutated = _changed(first.inputs, fed.inputs)
             before = snapshot(outputs)
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
-            self.restart()
-            with _clock(seconds, "second"):
-                outputs = self.call(fed if not mutated else self.fresh(first))
-            again = compare_runs(AGAIN, before, snapshot(outputs, copy=False))
-            seeded = self._from_one_seed(first, before) if again.verdict == "different" else None
+            again = seeded = None
+            if not self.job.timed:  # then it was called twice when it was evaluated
+                self.restart()
+                with _clock(seconds, "second"):
+                    outputs = self.call(fed if not mutated else self.fresh(first))
+                again = compare_runs(AGAIN, before, snapshot(outputs, copy=False))
+                seeded = self._from_one_seed(first, before) if again.verdict == "different" else None
             del before, outputs  # they are no part of what the model keeps
             self.restart()
         self.mutates = bool(mutated)
-        self._first, self.again = first, again
+        self._first = first
         resident = _above(self.parts.device.memory(), self._memory_before)
-        off_device = self._off_device(first) if self.parts.device.describe().get("device") != "cpu" else ()
+        here = self.job.timed or self.parts.device.describe().get("device") == "cpu"
+        off_device = () if here else self._off_device(first)
         return Preparation(
             seconds=seconds,
             compiler=self.compiled.version,
@@ -113,7 +115,7 @@ class Side:
             parameters=_parameters(self.parts.model),
             samples=_length(getattr(self.parts.data, "dataset", None)),
             batches=steps_of(self.parts.workload) or _length(self.parts.data),
-            repeats=repeats(again),
+            repeats=repeats(again) if again else "same",
             mutated=mutated,
             resident=next(iter(resident.values()), None),
             again=again,
@@ -272,6 +274,12 @@ class Side:
     def fresh(self, batch: Batch) -> Batch:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
         return replace(batch, inputs=self.parts.device.put(own_copy(batch.inputs)))
+
+    def first_given(self, batch: Batch) -> Snapshot | None:
+        """Give what the first call returned, where the batch is the one that it was made on."""
+        if fingerprint(batch.inputs) != fingerprint(self._first.inputs):
+            return None
+        return load_snapshot(first_outputs(self._folder, self.index), 0)
 
     def call(self, batch: Batch) -> Any:
         workload = self.parts.workload

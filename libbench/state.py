@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 
+from libbench.environment import usable_cores
 from libbench.tree import fingerprint
 
 
@@ -47,7 +49,10 @@ def state_of(model: Any) -> Mapping[str, str]:
     """
     if not isinstance(model, torch.nn.Module):
         return {}
-    return {name: fingerprint(tensor) for name, tensor in (*model.named_parameters(), *model.named_buffers())}
+    held = dict((*model.named_parameters(), *model.named_buffers()))
+    # Hashing a large tensor leaves Python to other threads.
+    with ThreadPoolExecutor(usable_cores()) as threads:
+        return dict(zip(held, threads.map(fingerprint, held.values()), strict=True))
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from libbench.group import whole
 from libbench.interfaces import Batch, Stepping
 from libbench.measure import Trial
 from libbench.measured import no_time
+from libbench.noise import AGAIN
 from libbench.pool import SIZE, Pool
 from libbench.reruns import compare_runs
 from libbench.result import CompileFacts
@@ -56,7 +57,12 @@ class TimedSide:
             self.steps = isinstance(side.parts.workload, Stepping)
             size = self._pool.size
             watched = [] if self.steps else rng.sample(range(size), min(WATCHED, size))
-            self._expected = {n: snapshot(side.call(side.fresh(self._pool.batch(n)))) for n in watched}
+            self._expected = {n: self._given(self._pool.batch(n)) for n in watched}
+
+    def _given(self, batch: Batch) -> Snapshot:
+        """Give what the side returns for a batch; of the one that it was called on first, that is known."""
+        known = self._side.first_given(batch)
+        return snapshot(self._side.call(self._side.fresh(batch))) if known is None else known
 
     @property
     def most_calls(self) -> int | None:
@@ -167,12 +173,19 @@ class TimedSide:
         Returns:
             An empty text where nothing was kept, or where no two calls agree anyway.
         """
-        again = self._side.again
-        if self._kept is None or (again is not None and again.verdict == "different"):
+        if self._kept is None:
             return ""
         number, outputs = self._kept
         found = compare_runs("a timed call", self._expected[number], outputs)
-        return found.note if found.verdict == "different" else "same"
+        if found.verdict != "different":
+            return "same"
+        return found.note if self._repeats(self._pool.batch(number)) else ""
+
+    def _repeats(self, batch: Batch) -> bool:
+        """Tell whether two calls on one batch agree."""
+        with self._side.during("measure", announce=False):
+            first, second = (snapshot(self._side.call(self._side.fresh(batch))) for _ in range(2))
+        return compare_runs(AGAIN, first, second).verdict != "different"
 
     def _facts(self) -> CompileFacts | None:
         facts = self._side.compiled.facts

@@ -39,6 +39,9 @@ PROBED = 0.05
 """The share of the budget in which each side is called on values that it has not met."""
 PROGRESS = 0.2
 """Seconds between two words on how far the timing is."""
+GAPS = 16
+LARGEST_GAP = 2**17
+"""Bytes, below which the C library takes memory from the heap."""
 SEARCH = "libbench.locate.locating"
 """The module that looks for where two sides part."""
 RUNNING = "running"
@@ -76,6 +79,7 @@ class Worker:
         self._watch = watch
         self._folder = folder
         self._timed: list[TimedSide] = []
+        self._moved: list[torch.Tensor] = []
         self._environment: Mapping[str, Any] | None = None
 
     def environment(self) -> Mapping[str, Any]:
@@ -86,8 +90,11 @@ class Worker:
 
     def prepare(self) -> tuple[Preparation, ...]:
         """Build and compile the sides, in an order drawn at random."""
-        order = self._rng.sample(self._sides, len(self._sides))
-        done = {side.index: side.prepare() for side in order}
+        done = {}
+        for side in self._rng.sample(self._sides, len(self._sides)):
+            if side.job.timed:
+                self._moved += _gaps(self._rng)
+            done[side.index] = side.prepare()
         return tuple(done[side.index] for side in self._sides)
 
     def batches(self) -> Iterator[Output]:
@@ -189,6 +196,14 @@ class Worker:
     def close(self) -> None:
         """Put back what was changed in this process."""
         self._life.close()
+
+
+def _gaps(rng: random.Random) -> list[torch.Tensor]:
+    """Take memory here and there, so that what is built next does not lie where it lies in every other process.
+
+    All of them are forked from one and would have the same layout, of which some give one side a few percent.
+    """
+    return [torch.empty(rng.randrange(64, LARGEST_GAP, 64), dtype=torch.uint8) for _ in range(GAPS)]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from libbench.measure import LEAST_PAIRS, MOST_PAIRS, NULL_PAIRS, ROUND, Trial, measure
+from libbench.measure import LEAST_PAIRS, MOST_PAIRS, NULL_PAIRS, REDRAWN, ROUND, Trial, measure
 from libbench.settings import Timer
 
 
@@ -184,6 +184,12 @@ def test_a_pair_that_is_interrupted_again_and_again_is_kept_and_counted():
 
     assert measured.interrupted == 5
     assert 0 < measured.redrawn <= 5
+
+
+def test_a_pair_of_long_trials_is_kept_though_it_was_interrupted():
+    measured = run(Fake(1e-3), Fake(2 * REDRAWN, interrupted=lambda trial: 1), pairs=5, warmup=1)
+
+    assert (measured.redrawn, measured.interrupted) == (0, 5)
 
 
 def test_a_pair_that_is_measured_again_has_another_input():

@@ -3,6 +3,8 @@
 import math
 import random
 import time
+from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +16,11 @@ from libbench.devices.cpu import Cpu
 from libbench.interfaces import Batch, Evaluator, feed
 from libbench.job import Job
 from libbench.result import SideFailed
+from libbench.runners.process import Process
 from libbench.settings import Timer
+from libbench.side import first_outputs
 from libbench.state import seed_at
+from libbench.tree import load_snapshot
 from libbench.worker import Worker
 from libbench.workloads.inference import Inference
 
@@ -385,7 +390,12 @@ def test_a_batch_knows_what_it_is():
 
 
 class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
     def forward(self, x):
+        self.calls += 1
         return x + 1
 
 
@@ -400,6 +410,11 @@ class KnowsAddresses(torch.nn.Module):
         if x.data_ptr() not in self.known:
             self.known[x.data_ptr()] = x, x + 1
         return self.known[x.data_ptr()][1].clone()
+
+
+class Draws(Counting):
+    def forward(self, x):
+        return super().forward(x) + torch.rand_like(x)
 
 
 class Overwrites(torch.nn.Module):
@@ -434,6 +449,41 @@ def test_what_a_timed_call_gave_is_what_an_untimed_one_gives(worker, model, kept
     work.prepare()
 
     assert work.measure(Timer(pairs=60, warmup=1)).kept == (kept,)
+
+
+def timed(folder, *configs, rng=None):
+    jobs = [replace(Job.of(config), timed=True) for config in configs]
+    return Worker(jobs, folder, lambda event: None, 1, rng)
+
+
+def test_a_side_that_is_timed_is_called_but_once_before_the_rounds_on_its_one_batch(tmp_path):
+    batch = {"data": L(RandomInputs)(shapes=(4,), samples=4, batch_size=4)}
+    with closing(timed(tmp_path, {"model": L(Counting)(), **batch}, {"model": L(Draws)(), **batch})) as work:
+        work.prepare()
+        work._begin_rounds()
+        assert [side.parts.model.calls for side in work._sides] == [1, 1]
+        kept = work.measure(Timer(pairs=60, warmup=1)).kept
+
+    assert kept == ("same", "")  # what draws at random has not strayed
+
+
+class SaysWhere(torch.nn.Linear):
+    def forward(self, x):
+        return torch.tensor(self.weight.data_ptr())
+
+
+def test_each_process_that_times_has_another_layout_of_memory(tmp_path):
+    data = L(RandomInputs)(shapes=(256,), samples=4, batch_size=4)
+    job = replace(Job.of({"model": L(SaysWhere)(256, 256), "data": data}), timed=True)
+    places = []
+    for number in range(3):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        with closing(Process(threads=1).open(job, job, folder=folder, watch=lambda event: None)) as session:
+            session.prepare()
+        places += [int(load_snapshot(first_outputs(folder, side), 0).leaves["output"]) for side in range(2)]
+
+    assert len(set(places)) == 6
 
 
 def test_an_answer_kept_from_another_input_is_seen(worker):

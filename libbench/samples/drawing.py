@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from itertools import repeat
 
 import numpy as np
 import torch
@@ -18,6 +20,9 @@ SMALL_STD = 0.01
 """Where none is known that could be used. Values that are all the same, as of a weight just made, hide mistakes."""
 
 HIDDEN_EPSILON = 1e-8
+
+PIECE = 2**20
+"""Floating values that one generator draws; those of a large tensor are drawn by several, each in a thread."""
 
 _EPSILON = re.compile(r"(eps|epsilon)_?$")
 _VARIANCE = "running_var"
@@ -54,7 +59,7 @@ def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
     if meta.data is not None:
         data = (HIDDEN_EPSILON,) if meta.data == (0.0,) and _EPSILON.search(meta.name) else meta.data
         return torch.tensor(data, dtype=meta.dtype).reshape(meta.shape)
-    generator = torch.Generator().manual_seed(_seed(seed, meta.name, number))
+    generator = _generator(seed, meta.name, number)
     if meta.dtype is torch.bool:
         return _mixed(torch.empty(meta.shape, dtype=meta.dtype).bernoulli_(0.5, generator=generator))
     if not meta.dtype.is_floating_point and not meta.dtype.is_complex:
@@ -65,6 +70,17 @@ def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
     tensor = torch.empty(meta.shape, dtype=dtype)
     if dtype.is_complex:
         return tensor.normal_(_mean(meta), _std(meta), generator=generator)
+    pieces = tensor.view(-1).chunk(math.ceil(tensor.numel() / PIECE) or 1)
+    generators = [generator, *(_generator(seed, meta.name, number, place) for place in range(1, len(pieces)))]
+    if len(pieces) == 1:
+        _fill(tensor, generator, meta)
+    else:
+        with ThreadPoolExecutor(usable_cores()) as threads:
+            deque(threads.map(_fill, pieces, generators, repeat(meta)), maxlen=0)
+    return tensor.to(meta.dtype)
+
+
+def _fill(tensor: torch.Tensor, generator: torch.Generator, meta: TensorMeta) -> None:
     if _VARIANCE in meta.name:
         _variances(tensor, meta, generator)
     else:
@@ -72,7 +88,7 @@ def draw(meta: TensorMeta, seed: int, number: int = 0) -> torch.Tensor:
         if meta.min_val is not None:
             # Mirrored rather than put on the limit, where many would be the same.
             tensor.sub_(meta.min_val).abs_().add_(meta.min_val)
-    return tensor.clamp_(*_limits(meta)).to(meta.dtype)
+    tensor.clamp_(*_limits(meta))
 
 
 def _mixed(tensor: torch.Tensor) -> torch.Tensor:
@@ -115,8 +131,9 @@ def _limits(meta: TensorMeta) -> tuple[float, float]:
     return low, high
 
 
-def _seed(seed: int, name: str, number: int) -> int:
-    return int.from_bytes(sha256(repr((seed, name, number)).encode()).digest()[:7])
+def _generator(seed: int, name: str, *numbers: int) -> torch.Generator:
+    digest = sha256(repr((seed, name, *numbers)).encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:7]))
 
 
 def as_graphnet(
