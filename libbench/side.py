@@ -321,7 +321,8 @@ class Side:
         try:
             yield
         except Exception as error:
-            if "device" in f"{error} {error.__cause__}":
+            # An exception's own text may be what cannot be had.
+            if "device" in Failure.of("compile", error).message:
                 for place in self._off_device(first):
                     error.add_note(f"made on another device: {place}")
             raise
