@@ -67,11 +67,18 @@ def not_compiled(comparison: Comparison, index: int) -> bool:
     return facts.idle or 0 in ran
 
 
+def not_swapped(comparison: Comparison, index: int) -> bool:
+    """Tell whether a side, 0 or 1, has an operator library of which no kernel ran."""
+    kernels = (comparison.reference, comparison.target)[index].kernels
+    return kernels is not None and kernels.idle
+
+
 def no_speedup(comparison: Comparison) -> str:
     """Say why a ratio of times is no speedup; empty where it is one."""
-    uncompiled = [f"{name} not compiled" for index, name in enumerate(SIDES) if not_compiled(comparison, index)]
+    idle = [f"{name} not compiled" for index, name in enumerate(SIDES) if not_compiled(comparison, index)]
+    idle += [f"no kernel of {name}'s op_lib ran" for index, name in enumerate(SIDES) if not_swapped(comparison, index)]
     unlike = ", ".join(each.name for each in other_work(comparison.comparability))
-    return "; ".join([*uncompiled, *([f"not alike: {unlike}"] if unlike else [])])
+    return "; ".join([*idle, *([f"not alike: {unlike}"] if unlike else [])])
 
 
 def _leaves(outputs: OutputsReport | None) -> Iterator[Unlike]:

@@ -83,19 +83,34 @@ def diff_all(
         others = [Trusted.of(job, folder / f"seed-{job.seed}", plan) for job in _at_seeds(reference, seeds)]
         for number, (job, setting) in enumerate(zip(targets, settings, strict=True), start=1):
             place = folder / (f"target-{number}" if len(targets) > 1 else "target")
-            target = _with_cache(job, folder / "cache" / place.name)
+            cache = folder / "cache" / place.name
+            target = _with_cache(job, cache)
             pair = Pair(reference, target, setting, plan, watch, keep, begin)
-            pair.run_reference(trusted)
-            if pair.comparison.reference.failure is None:
-                pair.run_target(trusted, place)
-                for other, same in zip(others, moved[number - 1], strict=True):
-                    same = replace(same, name=target.name, cache=str(folder / "cache" / place.name))
-                    pair.repeat(other, same, other.outputs.folder.parent / place.name)
-                pair.note_seeds(trusted, others)
-                pair.time(trusted.outputs, place)
-            pair.update(complete=True)
+            same = [replace(each, name=target.name, cache=str(cache)) for each in moved[number - 1]]
+            work_off(pair, trusted, place, others, same)
             yield pair.comparison
             begin = time.monotonic()
+
+
+def work_off(
+    pair: Pair, trusted: Trusted, place: Path, others: Sequence[Trusted] = (), moved: Sequence[Job] = ()
+) -> None:
+    """Ask all that is asked of a pair, one thing after another.
+
+    Args:
+        trusted: the reference, which is run if it has not been.
+        place: the target's folder.
+        others: the reference at further seeds.
+        moved: the target, likewise.
+    """
+    pair.run_reference(trusted)
+    if pair.comparison.reference.failure is None:
+        pair.run_target(trusted, place)
+        for other, same in zip(others, moved, strict=True):
+            pair.repeat(other, same, other.outputs.folder.parent / place.name)
+        pair.note_seeds(trusted, others)
+        pair.time(trusted.outputs, place)
+    pair.update(complete=True)
 
 
 def run(

@@ -15,7 +15,7 @@ from libbench.findings import MetricReport, Rerun
 from libbench.job import Job
 from libbench.judge import judge_metrics
 from libbench.measured import Measurement
-from libbench.result import CompileFacts, Evaluation, Output, Preparation, Stage
+from libbench.result import CompileFacts, Evaluation, KernelFacts, Output, Preparation, Stage
 from libbench.settings import Timer, Tolerance
 from libbench.tokens import Generated
 
@@ -123,6 +123,22 @@ class Device(Protocol):
 
     def describe(self) -> Mapping[str, Any]:
         """Say which device it is."""
+        ...
+
+
+class OpLib(Protocol):
+    """Puts kernels of its own in place of torch's: while a side compiles and around its calls, and at no other time."""
+
+    def active(self, *, counted: bool) -> AbstractContextManager[None]:
+        """Swap the kernels, and put torch's back at the end, also after an exception.
+
+        Args:
+            counted: whether the calls of a kernel are counted, which would take time from calls that are timed.
+        """
+        ...
+
+    def facts(self) -> KernelFacts:
+        """Say which library it is, which operators it has kernels for, and how often each was counted so far."""
         ...
 
 

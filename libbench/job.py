@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from libbench.config import (
     validate,
     walk,
 )
+from libbench.config.between import Between
 from libbench.config.signatures import shape_of
 from libbench.config.targets import callable_target
 from libbench.errors import ConfigError, did_you_mean
@@ -47,9 +48,9 @@ DEFAULTS: Mapping[str, str | int | None] = {
 PARTS = (*REQUIRED, *DEFAULTS)
 SETTINGS: Mapping[str, str] = {"timer": "libbench.settings.Timer", "tolerance": "libbench.settings.Tolerance"}
 """These belong to the comparison and say nothing about what a side does."""
-LIMITS = ("timeout", "memory")
+LIMITS = ("timeout", "memory", "search")
 """Settings of a runner that say how long one waits and not what is done, so that a side stays the side it is."""
-SIDE_PARTS = ("device", "model", "data", "workload", "compiler", "evaluator")
+SIDE_PARTS = ("device", "model", "data", "workload", "compiler", "op_lib", "evaluator")
 """What a worker builds, in this order: the device first, which tells what memory the others take."""
 
 
@@ -65,10 +66,11 @@ class Job:
         overrides: the override lines that were applied to the file.
         digest: hash of the config.
         cache: folder for what this side's compiler keeps from process to process; None: the compiler's own.
-        truth: whether it is run as a float64 copy, without its compiler and its evaluator.
+        truth: whether it is run as a float64 copy, without its compiler, its operator library and its evaluator.
         group: names the comparison that it is a side of, whose sides belong on one machine; empty for none.
         timed: whether it is opened to be timed.
         sample: the folder of the graph sample that takes the place of the model; None for the config's own model.
+        mix: of a job between two others, these two and which of the places they differ in are the second one's.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Job:
     group: str = ""
     timed: bool = False
     sample: str | None = None
+    mix: tuple[Job, Job, tuple[int, ...]] | None = field(default=None, repr=False)
 
     @classmethod
     def load(
@@ -128,6 +131,21 @@ class Job:
             raise ConfigError(f"{problems[0]}{more}")
         return cls(name, config, value, file, overrides, digest(config))
 
+    @classmethod
+    def between(cls, reference: Job, target: Job, taken: Sequence[int]) -> Job:
+        """Make the job of a config that is the reference's, but in some places the target's.
+
+        Args:
+            taken: positions of these places in `lying_between`.
+
+        Raises:
+            ConfigError: what comes of it is no config.
+        """
+        known = lying_between(reference, target)
+        name = f"{len(taken):,} of {len(known.places):,} differences"
+        job = cls._of(name, thaw(known.mixed(taken)), None, None, ())
+        return replace(job, mix=(reference, target, tuple(taken)))
+
     def at_seed(self, seed: int) -> Job:
         """Give this job at another seed.
 
@@ -160,6 +178,9 @@ class Job:
             "truth": self.truth,
             "timed": self.timed,
         }
+        if self.mix is not None:
+            reference, target, taken = self.mix
+            return ticket | {"mix": [reference.ticket(), target.ticket(), list(taken)]}
         if self.file is None:
             _check_reach(self.config)
             return ticket | {"text": to_text(self.config)}
@@ -172,7 +193,10 @@ class Job:
         Raises:
             ConfigError: the config is another one now, since its file or one that it imports was edited.
         """
-        if "text" in ticket:
+        if "mix" in ticket:
+            reference, target, taken = ticket["mix"]
+            job = cls.between(cls.from_ticket(reference), cls.from_ticket(target), taken)
+        elif "text" in ticket:
             job = cls._of(ticket["name"], from_text(ticket["text"]), None, None, ())
         else:
             job = cls.load(ticket["file"], ticket["overrides"], ticket["seed"], ticket["sample"])
@@ -202,6 +226,12 @@ class Job:
         runner = config["runner"]
         config["runner"] = Call(runner.target, runner.args, {k: v for k, v in runner.kwargs.items() if k not in LIMITS})
         return digest(config)
+
+
+def lying_between(reference: Job, target: Job) -> Between:
+    """Give the places in which two configs differ; what belongs to the comparison is everywhere the target's."""
+    ours, theirs = dict(freeze(reference.config)), freeze(target.config)
+    return Between(ours | {part: theirs[part] for part in SETTINGS}, theirs)
 
 
 def default_parts() -> dict[str, Any]:
@@ -235,8 +265,6 @@ def part_problems(config: DictConfig, name: str) -> list[str]:
                 f"{name} assigns no {part!r}, which a config needs; a class or function by itself is no value, "
                 f"write LazyCall(...)(...)"
             )
-    if config.get("op_lib") is not None:
-        found.append(f"op_lib must be None: no operator library can be switched on yet{_at(config, 'op_lib')}")
     seed = config.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
         found.append(f"seed must be an int from 0 to 2**63 - 1, got {seed!r}{_at(config, 'seed')}")

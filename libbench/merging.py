@@ -11,7 +11,7 @@ from libbench.curves import merge_ranks
 from libbench.drift import step_of
 from libbench.findings import Rerun
 from libbench.measured import Measurement
-from libbench.result import Evaluation, Output, Preparation
+from libbench.result import Evaluation, KernelFacts, Output, Preparation
 
 Record = TypeVar("Record", Preparation, Evaluation)
 Rule = Callable[[Sequence[Any]], Any]
@@ -72,6 +72,13 @@ def _union(values: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for value in values for name in value))
 
 
+def _kernels(values: Sequence[KernelFacts | None]) -> KernelFacts | None:
+    known = [value for value in values if value is not None]
+    names = dict.fromkeys(name for value in known for name in value.calls)
+    calls = {name: sum(value.calls.get(name, 0) for value in known) for name in names}
+    return replace(known[0], calls=calls) if known else None
+
+
 def _repeats(values: Sequence[str]) -> str:
     odd = [f"rank {rank}: {text}" for rank, text in enumerate(values) if text != "same"]
     return odd[0] if odd else "same"
@@ -99,6 +106,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "aliases": _union,
         "seeded": _seeded,
         "off_device": _union,
+        "kernels": _kernels,
     },
     Evaluation: {
         "metrics": _first,
@@ -109,6 +117,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "odd_ranks": _union,
         "disputed": _total,
         "allowed": _first,
+        "kernels": _kernels,
     },
 }
 """By field, what makes one value of the ranks' values. A test holds it against the records."""

@@ -28,7 +28,7 @@ from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import null_arm, speedups, speedups_apart
 from libbench.stages import stages
-from libbench.timing import Watch, call_of, measurements, one_runner, timed_alone
+from libbench.timing import Watch, call_of, measurements, one_op_lib, one_runner, timed_alone
 from libbench.trainings import curves_of, judged_by_curve
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
@@ -224,8 +224,11 @@ class Pair:
             self.update(**{name: replace(getattr(self.comparison, name), failure=failure)})
 
     def _why(self) -> str:
-        if not one_runner([job for job in self._jobs if isinstance(job, Job)]):
+        jobs = [job for job in self._jobs if isinstance(job, Job)]
+        if not one_runner(jobs):
             return "the sides name different runners"
+        if not one_op_lib(jobs):
+            return "the kernels of one side's op_lib would be those of the other, too"
         return "in one process a side gave other outputs than alone (modules of one name, or a global switch?)"
 
 

@@ -83,7 +83,7 @@ class RankWorker(Worker):
             self._group.tell([Order.END, 0, 0, 0, 0])
             return found
         self._begin_rounds()
-        with quiet():
+        with self._kernels(), quiet():
             follow(self._group, self._timed)
         return Measurement(clocks=(), inner=(), warmup=(), seconds=0.0, kept=self._kept())
 

@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
+from libbench.decisive import Decisive
 from libbench.drawn import Draws
-from libbench.errors import ClockError, MissingPackageError, UnavailableError
+from libbench.errors import ClockError, MissingPackageError, UnavailableError, UnsupportedError
+from libbench.faults import Fault, Smallest
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.located import Located
 from libbench.measured import Measurement, NullArm, Speedup, Timing
@@ -39,12 +41,18 @@ class Failure:
             "lost": the machine that it ran on, of which it says nothing.
         message: one line.
         traceback: the Python traceback, or the last lines that the process wrote; may be empty.
+        compiler: class of the compiler that was at work; empty where none was.
+        faults: what of the model the compiler cannot take, as far as that is known.
+        smallest: the smallest module that it cannot take; None where that was not looked for.
     """
 
     stage: Stage
     kind: Kind
     message: str
     traceback: str = ""
+    compiler: str = ""
+    faults: tuple[Fault, ...] = ()
+    smallest: Smallest | None = None
 
     @classmethod
     def of(cls, stage: Stage, error: BaseException) -> Failure:
@@ -52,8 +60,11 @@ class Failure:
         text = _text(error)
         first = next(iter(text.splitlines()), "")
         where = [f"({str(note).strip()})" for note in getattr(error, "__notes__", ())]
-        message = " ".join([f"{type(error).__name__}: {first}" if first else type(error).__name__, *where])
-        return cls(stage, _kind(error), " ".join(message.split()), _traceback(error))
+        if not isinstance(error, UnsupportedError):
+            first = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        message = " ".join([first, *where])
+        faults = error.faults if isinstance(error, UnsupportedError) else ()
+        return cls(stage, _kind(error), " ".join(message.split()), _traceback(error), faults=faults)
 
 
 class SideFailed(Exception):
@@ -101,6 +112,25 @@ class CompileFacts:
 
 
 @dataclass(frozen=True)
+class KernelFacts:
+    """What an operator library did.
+
+    Attributes:
+        version: its name and version.
+        calls: by operator whose kernel it has put in place of torch's, how often that ran so far; neither
+            the first call, with what was compiled until then, nor timed calls are counted.
+    """
+
+    version: str
+    calls: Mapping[str, int]
+
+    @property
+    def idle(self) -> bool:
+        """Whether none of its kernels ran."""
+        return not any(self.calls.values())
+
+
+@dataclass(frozen=True)
 class Preparation:
     """A side that is built and compiled.
 
@@ -119,6 +149,7 @@ class Preparation:
         aliases: paths of the outputs that are whole inputs, or weights of the model, as they were.
         seeded: where two calls do not agree, the first one against another from the same seed; None where they do.
         off_device: what the model makes on another device than its weights and inputs are on, with its place.
+        kernels: what the operator library did; None without one.
     """
 
     seconds: Mapping[str, float]
@@ -135,6 +166,7 @@ class Preparation:
     aliases: tuple[str, ...] = ()
     seeded: Rerun | None = None
     off_device: tuple[str, ...] = ()
+    kernels: KernelFacts | None = None
 
     @property
     def draws(self) -> bool:
@@ -192,6 +224,7 @@ class Evaluation:
             where all run the same; one sentence for each.
         disputed: samples that came more than once and got another record then; the first one counts.
         allowed: by glob of metric name, the difference that the evaluator allows.
+        kernels: what the operator library had done when all batches were run; None without one.
     """
 
     metrics: Mapping[str, float] | None
@@ -202,6 +235,7 @@ class Evaluation:
     odd_ranks: tuple[str, ...] = ()
     disputed: int = 0
     allowed: Mapping[str, float] = field(default_factory=dict)
+    kernels: KernelFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -261,6 +295,12 @@ class Result:
         evaluated = self.evaluation.facts if self.evaluation else None
         return evaluated or (self.preparation.facts if self.preparation else None)
 
+    @property
+    def kernels(self) -> KernelFacts | None:
+        """What its operator library did, after all batches where it came so far; None without one."""
+        evaluated = self.evaluation.kernels if self.evaluation else None
+        return evaluated or (self.preparation.kernels if self.preparation else None)
+
 
 @dataclass(frozen=True)
 class Check:
@@ -313,6 +353,7 @@ class Comparison:
         tokens: the generated tokens of both sides; None unless both generate.
         located: where the outputs part; None where they do not, and where it was not asked.
         began: when it was begun, in seconds since 1970 (UTC); None where that is not known.
+        decisive: which differences of the configs make the outputs differ; None as for `located`.
     """
 
     reference: Result
@@ -338,6 +379,7 @@ class Comparison:
     tokens: TokensReport | None = None
     located: Located | None = None
     began: float | None = None
+    decisive: Decisive | None = None
 
     @property
     def vacuous(self) -> bool:

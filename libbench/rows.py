@@ -131,7 +131,7 @@ def _one_by_one(rows: Sequence[Row], plan: Plan, watch: Watch) -> Generator[tupl
                 alone = len(together) > 1
                 if not alone:
                     number, row = left.pop(0)
-                    yield number, _broken(row, error)
+                    yield number, broken_row(row, error)
 
 
 def _neighbours(rows: Sequence[Row], plan: Plan, watch: Watch) -> Generator[Comparison]:
@@ -169,7 +169,8 @@ def _at_a_time(rows: Sequence[Row], plan: Plan, watch: Watch, jobs: int) -> Gene
         gone.set()
 
 
-def _broken(row: Row, error: Exception) -> Comparison:
+def broken_row(row: Row, error: Exception) -> Comparison:
+    """Give the comparison of a row that could not be run to its end."""
     text = f"{type(error).__name__}: {' '.join(str(error).split())}"
     sides = Result(row.reference.record()), Result(row.target.record())
     return Comparison(*sides, checks=(Check(BROKEN, "unjudged", text),), complete=True, began=time.time())

@@ -8,7 +8,7 @@ import os
 import random
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +32,7 @@ from libbench.noise import AGAIN, SEEDED
 from libbench.parts import Parts, build_parts
 from libbench.recordfiles import RecordWriter, load_records
 from libbench.reruns import compare_runs, repeats, threads
-from libbench.result import Evaluation, Failure, Output, Preparation, SideFailed, Stage
+from libbench.result import Evaluation, Failure, KernelFacts, Output, Preparation, SideFailed, Stage
 from libbench.shares import Everything
 from libbench.state import changed, modes_put_back, random_mark, random_state_put_back, seed_at, state_of
 from libbench.stepping import evaluation, named_step, steps_of, told_of
@@ -52,6 +52,9 @@ class Side:
         watch: called with every event.
         life: what it enters is left when the session is closed.
         share: what of the data it runs.
+
+    Attributes:
+        failed: what was raised last; None where nothing was.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Side:
         self._memory_before: Mapping[str, int] = {}
         self._peak: dict[str, int] = {}
         self.mutates = False
+        self.failed: BaseException | None = None
 
     def describe_device(self) -> Mapping[str, Any]:
         return dict(self.parts.device.describe())
@@ -77,7 +81,8 @@ class Side:
         seconds: dict[str, float] = {}
         with self.during("instantiate"), _clock(seconds, "instantiate"):
             first = self._instantiate()
-        with self.during("compile"), self._devices_named(first), _clock(seconds, "compile"):
+        named = self._devices_named(first)
+        with self.during("compile"), named, self.kernels(counted=False), _clock(seconds, "compile"):
             self.compiled = self.parts.compiler.compile(self.parts.model, self.fresh(first), self._method)
         if self.compiled.release is not None:
             self._life.callback(self.compiled.release)
@@ -87,8 +92,8 @@ class Side:
             self.restart()
             fed = self.fresh(first)
             held = Held(fed.inputs, self.parts.model)
-            with _clock(seconds, "first"):
-                outputs = self.call(fed)
+            with self.kernels(counted=False), _clock(seconds, "first"):
+                outputs = self._call(fed)
             aliases = held.returned(outputs)
             mutated = _changed(first.inputs, fed.inputs)
             before = snapshot(outputs)
@@ -96,14 +101,14 @@ class Side:
             again = seeded = None
             if not self.job.timed:  # then it was called twice when it was evaluated
                 self.restart()
-                with _clock(seconds, "second"):
-                    outputs = self.call(fed if not mutated else self.fresh(first))
+                fed = fed if not mutated else self.fresh(first)
+                with self.kernels(), _clock(seconds, "second"):
+                    outputs = self._call(fed)
                 again = compare_runs(AGAIN, before, snapshot(outputs, copy=False))
                 seeded = self._from_one_seed(first, before) if again.verdict == "different" else None
             del before, outputs  # they are no part of what the model keeps
             self.restart()
         self.mutates = bool(mutated)
-        self._first = first
         resident = _above(self.parts.device.memory(), self._memory_before)
         here = self.job.timed or self.parts.device.describe().get("device") == "cpu"
         off_device = () if here else self._off_device(first)
@@ -122,6 +127,7 @@ class Side:
             aliases=aliases,
             seeded=seeded,
             off_device=off_device,
+            kernels=self._kernel_facts(),
         )
 
     def batches(self) -> Iterator[Output]:
@@ -155,7 +161,8 @@ class Side:
         with self.during("evaluate", announce=False):
             now = changed(self._state, state_of(self.parts.model))
             done = facts() if facts else None
-            found = Evaluation(None, _above(self._peak, self._memory_before), changed=now, facts=done)
+            peak, kernels = _above(self._peak, self._memory_before), self._kernel_facts()
+            found = Evaluation(None, peak, changed=now, facts=done, kernels=kernels)
             if evaluator is None:
                 return found
             records = self.collected.records
@@ -209,7 +216,8 @@ class Side:
                 self.restart()
                 fed = self.fresh(self._first)
                 self._seed(seed)
-                found.append(features(snapshot(self.call(fed), copy=False)))
+                with self.kernels(counted=False):
+                    found.append(features(snapshot(self._call(fed), copy=False)))
             self.restart()
         return draws_of(found, wanted)
 
@@ -218,7 +226,8 @@ class Side:
         self.restart()
         fed = self.fresh(first)
         self._seed(self.job.seed)
-        return compare_runs(SEEDED, before, snapshot(self.call(fed), copy=False))
+        with self.kernels(counted=False):
+            return compare_runs(SEEDED, before, snapshot(self._call(fed), copy=False))
 
     @property
     def _method(self) -> str:
@@ -236,7 +245,15 @@ class Side:
         first = next(self.data(), None)
         if first is None:
             raise LibbenchError("data gave no batch")
+        self._first = first
         return first
+
+    def first(self) -> Batch:
+        """Give the first batch with inputs of its own; build the parts where that is not done."""
+        if not hasattr(self, "_first"):
+            with self.during("instantiate"):
+                self._instantiate()
+        return self.fresh(self._first)
 
     def data(self) -> Iterator[Batch]:
         """Give the batches that this side runs."""
@@ -275,6 +292,17 @@ class Side:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
         return replace(batch, inputs=self.parts.device.put(own_copy(batch.inputs)))
 
+    def kernels(self, *, counted: bool = True) -> AbstractContextManager[None]:
+        """Hold the kernels of this side's operator library in place of torch's, where it has one.
+
+        What is around its calls (data, evaluator, comparing) has torch's own.
+        """
+        op_lib = self.parts.op_lib
+        return nullcontext() if op_lib is None else op_lib.active(counted=counted)
+
+    def _kernel_facts(self) -> KernelFacts | None:
+        return None if self.parts.op_lib is None else self.parts.op_lib.facts()
+
     def first_given(self, batch: Batch) -> Snapshot | None:
         """Give what the first call returned, where the batch is the one that it was made on."""
         if fingerprint(batch.inputs) != fingerprint(self._first.inputs):
@@ -282,6 +310,10 @@ class Side:
         return load_snapshot(first_outputs(self._folder, self.index), 0)
 
     def call(self, batch: Batch) -> Any:
+        with self.kernels():
+            return self._call(batch)
+
+    def _call(self, batch: Batch) -> Any:
         workload = self.parts.workload
         with workload.mode():
             outputs = workload.step(self.compiled.call, batch)
@@ -332,7 +364,7 @@ class Side:
         workload, model, fed = self.parts.workload, self.parts.model, self.fresh(first)
 
         def call() -> None:
-            with workload.mode(), uncompiled():
+            with workload.mode(), self.kernels(counted=False), uncompiled():
                 workload.step(method_of(model, self._method), fed)
 
         found = off_device(call, model, fed.inputs)
@@ -386,6 +418,7 @@ class _During:
         if self._folder is not None:
             os.environ.pop(CACHE_VARIABLE, None)
         if error is not None and not isinstance(error, KeyboardInterrupt):
+            self._side.failed = error
             raise SideFailed(Failure.of(self._stage, error), self._side.index) from error
 
 

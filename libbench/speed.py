@@ -14,6 +14,8 @@ ZONE = 0.02
 """A ratio whose interval lies inside 1 +- ZONE is level, outside it faster or slower."""
 LONE_ZONE = 0.05
 """The same for a single process, whose memory layout alone may be worth that much."""
+ALONE = "one process, layout effects not covered"
+"""What is noted of the interval of a single process."""
 LEAST_PAIRS = 6
 """Fewer pairs have no 95 % interval."""
 MOST_FURTHER = 1000
@@ -184,7 +186,7 @@ def _interval(ratios: Sequence[Sequence[float]], medians: Sequence[float]) -> tu
     if min(len(r) for r in ratios) < LEAST_PAIRS:
         return None, f"no interval: fewer than {LEAST_PAIRS} pairs in a process"
     if len(medians) == 1:
-        return median_interval(ratios[0]), "one process, layout effects not covered"
+        return median_interval(ratios[0]), ALONE
     mean = statistics.fmean(medians)
     half = _half(statistics.stdev(medians), len(medians))
     return (mean - half, mean + half), ""

@@ -14,6 +14,7 @@ from libbench.drawn import Draws
 from libbench.drift import curve_of
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Session
+from libbench.narrowing import told_why
 from libbench.result import Output, Result, SideFailed
 from libbench.saved import AnySide, SavedSide
 from libbench.timing import runner_of
@@ -41,7 +42,9 @@ def stages(
     result, outputs = Result(job.record(), began=time.time()), list[Output]()
     (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
     try:
-        with closing(runner_of(job).open(job, folder=folder, watch=watch)) as session:
+        runner = runner_of(job)
+        opened = closing(runner.open(job, folder=folder, watch=watch))
+        with opened as session, told_why(runner, job, session, folder, watch):
             result = replace(result, preparation=session.prepare()[0], environment=session.environment())
             yield result
             for output in session.batches():

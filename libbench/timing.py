@@ -38,7 +38,16 @@ def runner_of(job: Job) -> Runner:
 
 def one_runner(jobs: Sequence[Job]) -> bool:
     """Tell whether all sides name the same runner, so that one process can time them."""
-    return len({digest(job.config.runner) for job in jobs}) == 1
+    return _alike(jobs, "runner")
+
+
+def one_op_lib(jobs: Sequence[Job]) -> bool:
+    """Tell whether all sides have the same kernels: those of one operator library would be those of the other, too."""
+    return _alike(jobs, "op_lib")
+
+
+def _alike(jobs: Sequence[Job], part: str) -> bool:
+    return len({digest({part: job.config[part]}) for job in jobs}) == 1
 
 
 def measurements(
@@ -52,8 +61,9 @@ def measurements(
 ) -> Iterator[Measurement]:
     """Time one side, or two against each other, in one fresh process after another.
 
-    Two sides share a process where they name one runner and are there what they were alone: modules of one name or a
-    global switch of the other side may make something else of them, which shows in the outputs of the first call.
+    Two sides share a process where they name one runner and one operator library, or none, and are there what they
+    were alone: modules of one name or a global switch of the other side may make something else of them, which shows
+    in the outputs of the first call.
     A second copy of the reference is timed beside them, as long as there is room for it.
 
     Args:
@@ -73,7 +83,8 @@ def measurements(
     affordable = _affordable(wanted, timer, len(jobs) * call)
     count = max(1, affordable)
     share = replace(timer, budget=timer.budget / count)
-    together, copies = one_runner(jobs), jobs[:1] if len(jobs) > 1 and affordable == wanted else []
+    together = one_runner(jobs) and one_op_lib(jobs)
+    copies = jobs[:1] if len(jobs) > 1 and affordable == wanted else []
     done: list[Measurement] = []
     for number in range(1, count + 1):
         place, begin = folder / f"timing-{number}", time.monotonic()

@@ -13,8 +13,10 @@ import torch
 
 from libbench.creation import told_of_python
 from libbench.errors import LibbenchError, UnsupportedError
+from libbench.explaining import not_compiled
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
+from libbench.lacking import Convert, NotConverted
 from libbench.result import CompileFacts
 from libbench.skeleton import Skeleton, arguments_of, skeleton_of
 from libbench.state import modes_put_back
@@ -208,17 +210,29 @@ def quiet() -> Iterator[None]:
         logging.disable(before)
 
 
+def converted(program: torch.export.ExportedProgram, convert: Convert) -> Any:
+    """Give what a compiler makes of an exported program, and keep its warnings from whoever compares.
+
+    Raises:
+        NotConverted: it does not take it; what it does not take is then found out by `explanation`.
+    """
+
+    def quietly(program: torch.export.ExportedProgram) -> Any:
+        with quiet():
+            return convert(program)
+
+    try:
+        return quietly(program)
+    except Exception as error:
+        raise NotConverted(program, quietly) from error
+
+
 @contextmanager
 def explained(name: str) -> Iterator[None]:
-    """Turn what a compiler raises into one line: its deepest cause, which its own errors wrap in advice."""
+    """Turn what a compiler raises into one line, as `not_compiled` does."""
     try:
         yield
+    except LibbenchError:
+        raise
     except Exception as error:
-        if isinstance(error, LibbenchError):
-            raise
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
-        lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
-        first = lines[0] if lines else type(cause).__name__
-        raise UnsupportedError(f"{name} cannot compile it: {type(cause).__name__}: {first}") from error
+        raise not_compiled(name, error) from error

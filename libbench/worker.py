@@ -6,7 +6,7 @@ import mmap
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,9 @@ from typing import Any
 import torch
 
 from libbench import environment
+from libbench.attempts import Attempts
 from libbench.drawn import Draws
+from libbench.faults import Attempt, Called
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
@@ -25,7 +27,7 @@ from libbench.measured import Measurement
 from libbench.occupied import Others
 from libbench.records import decode
 from libbench.reruns import threads
-from libbench.result import Evaluation, Output, Preparation
+from libbench.result import Evaluation, Failure, Output, Preparation
 from libbench.settings import Timer, Tolerance
 from libbench.shares import Everything
 from libbench.side import Side
@@ -78,6 +80,7 @@ class Worker:
         self._sides = [Side(job, i, folder, watch, self._life, share) for i, job in enumerate(jobs)]
         self._watch = watch
         self._folder = folder
+        self._attempts = Attempts(self._sides[0])
         self._timed: list[TimedSide] = []
         self._moved: list[torch.Tensor] = []
         self._environment: Mapping[str, Any] | None = None
@@ -113,6 +116,18 @@ class Worker:
         """Give what the first side's first batch gives from each of several seeds."""
         return self._sides[0].draws(seeds, wanted)
 
+    def explained(self, seconds: float) -> Failure:
+        """Say all that can be found out of why the only side could not be compiled; as for `Attempts`."""
+        return self._attempts.explained(seconds)
+
+    def called(self, inside: str, seconds: float) -> tuple[Called, ...]:
+        """Give the modules called in one of the only side's model; no limit of time can be kept here."""
+        return self._attempts.called(inside)
+
+    def attempt(self, path: str, inside: str, seconds: float) -> Attempt:
+        """Compile one of these modules alone; no limit of time can be kept here."""
+        return self._attempts.attempt(path, inside)
+
     def locate(self, tolerance: Mapping[str, Any], **asked: Any) -> Located:
         """Look for where the two sides part, after `prepare`.
 
@@ -139,7 +154,7 @@ class Worker:
 
         first_time = self._begin_rounds()
         sides, copies = self._timed[:2], self._timed[2:]
-        with Others(self._own_seconds) as others:
+        with self._kernels(), Others(self._own_seconds) as others:
             found = measure(
                 sides,
                 timer,
@@ -154,7 +169,15 @@ class Worker:
         found = replace(found, others=others.cores, kept=self._kept())
         if not first_time:
             return found
-        return replace(found, unmet=self._unmet(timer), one_thread=self._one_thread(timer))
+        with self._kernels():
+            return replace(found, unmet=self._unmet(timer), one_thread=self._one_thread(timer))
+
+    def _kernels(self) -> AbstractContextManager[None]:
+        """Hold the kernels of the sides' operator library, which is the same for all that share a process.
+
+        They stay for all rounds: to swap them takes longer than a call.
+        """
+        return self._sides[0].kernels(counted=False)
 
     def _begin_rounds(self) -> bool:
         """Hold the sides ready to be timed; tell whether it is for the first time."""

@@ -160,7 +160,7 @@ def test_different_seeds_are_an_error(run, sample):
     assert "inputs differ: reference draws them with seed 123, target with seed 1" in told
 
 
-@pytest.mark.parametrize(("key", "value"), [("op_lib", "flaggems"), ("trials", 0), ("sead", 1)])
+@pytest.mark.parametrize(("key", "value"), [("op_lib", "flagems"), ("trials", 0), ("sead", 1)])
 def test_a_key_that_cannot_be_meant_is_an_error(run, sample, key, value):
     code, rows, log, told = run(sample, EAGER, {**EAGER, key: value})
 

@@ -72,7 +72,6 @@ def test_a_text_that_is_no_config_is_told(text, words):
         ({"seed": "1"}, "config: seed: wanted a whole number, got '1'"),
         ({"seed": True}, "config: seed: wanted a whole number, got True"),
         ({"compiler": None}, "config: compiler: wanted text, got None"),
-        ({"op_lib": "flaggems"}, "config: op_lib must be None, .* got 'flaggems'"),
         ({"log_prompt": "a\nb"}, "config: log_prompt must be one line"),
         ({"inputs": "random"}, "config: inputs: wanted one of 'drawn', 'graphnet', got 'random'"),
         ({"runner_type": "grpc"}, "config: runner_type: wanted one of 'local', 'process', 'remote', 'ray', got 'grpc'"),
@@ -152,6 +151,12 @@ def test_a_compiler_of_ones_own_goes_by_its_path():
     assert job(compiler="graphnet_parts.Broken", backend_config={"after": 3}).build("compiler")["compiler"].after == 3
 
 
+def test_an_operator_library_goes_by_its_name_or_its_path():
+    assert freeze(job(op_lib="flaggems").config.op_lib).target == "libbench.op_libs.flag_gems.FlagGems"
+    assert freeze(job(op_lib="graphnet_parts.Broken").config.op_lib).target == "graphnet_parts.Broken"
+    assert job(op_lib="default").config.op_lib is job().config.op_lib is None
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -164,6 +169,7 @@ def test_a_compiler_of_ones_own_goes_by_its_path():
         ({"backend_config": {"mod": "default"}}, "TorchCompile has no parameter 'mod'; did you mean 'mode'\\?"),
         ({"backend_config": {"backend": "eager"}}, "backend_config.backend of config is what .* says already"),
         ({"backend_config": "{"}, "backend_config of config is no JSON"),
+        ({"op_lib": "flag_gem"}, "op_lib of config: there is no 'flag_gem'; did you mean 'flaggems'\\?; there are def"),
         ({"device": "xpu"}, "device of config must be 'cpu', 'cuda' or 'cuda:0', got 'xpu'"),
     ],
 )

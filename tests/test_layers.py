@@ -15,23 +15,23 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 FLOORS = (
-    "errors tree optional records settings findings drawn located",
+    "errors tree optional records settings findings drawn located faults",
     "config",
-    "interfaces job namespaces sampled result measured judge methods noise distribution pick curves drift causes "
-    "tokens",
+    "interfaces job namespaces sampled result measured decisive judge methods noise distribution pick curves drift "
+    "causes tokens",
     "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
-    "composed recordfiles images stepping post aliases traced flat skeleton inductor "
-    "features creation",
+    "composed recordfiles images stepping post aliases traced flat skeleton inductor swapping "
+    "features creation codelines explaining lacking attempts",
     "diff sweep history entry rows rowfile pair plan checks comparability matching saved snapshots timing remarks "
     "stages drawing trusted truths metrics reevaluate trainings vacuous scores scoring scored benchlog categories "
-    "locate",
-    "compilers devices evaluators runners workloads samples report",
+    "narrowing locate",
+    "compilers devices evaluators op_libs runners workloads samples report",
     "cli configs graphnet",
 )
 """Modules and packages of libbench, the lowest floor first. A new one is put where it belongs."""
 
-PLUG_INS = ("compilers", "devices", "evaluators", "runners", "workloads")
+PLUG_INS = ("compilers", "devices", "evaluators", "op_libs", "runners", "workloads")
 """Packages whose files never import one another."""
 
 OUTSIDE = ("tools", "configs", "projects", "tests")

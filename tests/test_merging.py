@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from libbench.curves import Loss
 from libbench.measured import Measurement, Timing
 from libbench.merging import RULES, merged, merged_measurement, merged_step
-from libbench.result import Evaluation, Output, Preparation
+from libbench.result import Evaluation, KernelFacts, Output, Preparation
 
 PREPARED = Preparation(
     seconds={"first": 1.0},
@@ -36,6 +36,12 @@ def test_the_slowest_and_the_largest_rank_counts_and_the_odd_one_is_named():
     assert found.seconds == {"first": 2.0, "second": 1.0}
     assert found.repeats == "rank 1: differ"
     assert (found.mutated, found.resident, found.parameters) == (("x",), 100, 3)
+
+
+def test_a_kernel_has_run_as_often_as_on_all_ranks_together():
+    one, two = (replace(PREPARED, kernels=KernelFacts("own", calls)) for calls in ({"a": 2, "b": 0}, {"a": 3, "b": 1}))
+
+    assert merged([one, two]).kernels == KernelFacts("own", {"a": 5, "b": 1})
 
 
 def test_memory_is_the_largest_of_any_rank_and_samples_without_a_record_are_added():

@@ -12,12 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_records import comparison, different_leaf, failed, inductor, leaf, measurement, metric, outputs, speedup
 
+from libbench.decisive import Decisive
 from libbench.errors import LibbenchError
 from libbench.findings import Extreme
 from libbench.history import History
 from libbench.located import Located
 from libbench.measured import Measurement, Timing
-from libbench.report.json import from_json, located_to_json, result_from_json, result_to_json, to_json
+from libbench.report.json import (
+    decisive_to_json,
+    from_json,
+    located_to_json,
+    result_from_json,
+    result_to_json,
+    to_json,
+)
 from libbench.report.text import headline
 from libbench.result import Comparison, Evaluation, Result
 from libbench.scores import Scores
@@ -153,7 +161,7 @@ def records(kind, found=None):
     ("kind", "fields"),
     [
         pytest.param(kind, fields, id=kind.__name__)
-        for kind, fields in (records(Comparison) | records(Scores) | records(History)).items()
+        for kind, fields in (records(Comparison) | records(Decisive) | records(Scores) | records(History)).items()
     ],
 )
 def test_the_documentation_names_every_field_and_no_other(kind, fields):
@@ -166,7 +174,10 @@ def test_the_documentation_names_everything_around_the_records():
     section = DOCS.read_text().partition("## The document")[2].partition("\n## Comparison")[0]
     named = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
     located = Located(reference="a", target="b", verdict="same")
-    documents = to_json(comparison()), result_to_json(inductor()), located_to_json(located)
+    decisive = Decisive(reference="a", target="b", of="outputs", verdict="same")
+    documents = (
+        to_json(comparison()), result_to_json(inductor()), located_to_json(located), decisive_to_json(decisive),
+    )  # fmt: skip
 
     assert named == {name for document in documents for name in (*document, *document["derived"])}
     assert Result in records(Comparison)

@@ -19,6 +19,7 @@ from libbench.cli.flags import (
     add_samples,
     add_sides,
     add_summaries,
+    add_timing,
     add_tolerances,
 )
 from libbench.cli.quantities import natural, not_negative, penalty, positive, share
@@ -83,8 +84,9 @@ _RANKS = (
     "reads what. Exit code: 0 as it should be, 1 not, 2 it could not be told."
 )
 _LOCATE = (
-    "Find the module and the operator in which a target parts from its reference. Exit code: 0 nothing to locate, 1 "
-    "located, or no single culprit, 2 it cannot be judged."
+    "Find the module and the operator in which a target parts from its reference; or, with --by config, which "
+    "differences of the two configs make its outputs differ, make it faster or slower, or make it fail. Exit code: 0 "
+    "nothing to locate, 1 located, or no single culprit, 2 it cannot be judged."
 )
 _SWEEP = (
     "Compare many pairs, each a row: those of the flags and their sweeps, those of a list, or those of the flags on "
@@ -110,7 +112,13 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     add_list(parser, required=False)
     parser.set_defaults(list=None)
     add_judging(parser)
-    parser.add_argument("--locate", action="store_true", help="find where outputs that differ part")
+    parser.add_argument(
+        "--locate",
+        nargs="?",
+        const="operator",
+        choices=("operator", "config"),
+        help="find where outputs that differ part (operator), or which differences of the configs it is (config)",
+    )
     add_common(parser)
     add_keeping(parser)
     add_pages(parser)
@@ -141,16 +149,21 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_locate(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(parser=parser, zip=False, exclude=[], save=None)
+    parser.set_defaults(parser=parser, zip=False, exclude=[], save=None, no_speed=False)
     add_sides(parser, required=True)
     add_tolerances(parser)
     parser.add_argument(
-        "--graph",
-        choices=("export", "record"),
-        default="export",
-        help="operators as torch exports them, or as they run",
+        "--by", choices=("operator", "config"), default="operator", help="what is looked for: operators, or differences"
+    )
+    parser.add_argument(
+        "--graph", choices=("export", "record"), help="operators as torch exports them (export), or as they run"
     )
     parser.add_argument("--whole", action="store_true", help="look at all operators, not at the worst module's alone")
+    parser.add_argument(
+        "--of", choices=("outputs", "speed"), help="--by config: what the differences decide on (outputs)"
+    )
+    parser.add_argument("--to", type=Path, metavar="FILE", help="--by config: the runs, as JSON lines; gone on with")
+    add_timing(parser)
     parser.add_argument("--reproduce", type=Path, metavar="DIR", help="write a script that shows the finding again")
     parser.add_argument("--seed", type=int, help="seed of both sides; by default the configs' own")
     add_limits(parser)

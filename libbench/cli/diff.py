@@ -15,11 +15,13 @@ from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.cli.sweep import main as sweep
 from libbench.errors import LibbenchError
+from libbench.report.decisive import render_decisive
 from libbench.report.json import to_json
 from libbench.report.located import render_located
 from libbench.report.summaries import of_comparisons
 from libbench.report.text import render, render_many
 from libbench.result import Comparison
+from libbench.saved import AnySide
 from libbench.sweep import diff_groups
 
 
@@ -49,13 +51,10 @@ def main(arguments: argparse.Namespace) -> int:
                     if not kept.prints:
                         progress.print(_report(comparison, arguments))
                     if arguments.locate and comparison.outputs and comparison.outputs.verdict == "different":
-                        # The search is imported only where there is something to look for.
-                        from libbench.cli.locate import located, question_of
-
-                        found = located(*pairs[number], question_of(arguments), progress)
-                        kept.keep(number, replace(comparison, located=found))
+                        comparison, text = _located(comparison, pairs[number], arguments, progress)
+                        kept.keep(number, comparison)
                         if not kept.prints:
-                            progress.print(f"\n{render_located(found, verbose=arguments.verbose, **style_of())}")
+                            progress.print(f"\n{text}")
     except BaseException:
         # Whatever stops it, what has been won is shown.
         for last in kept.all[-1:]:
@@ -70,6 +69,24 @@ def main(arguments: argparse.Namespace) -> int:
     write_pages(arguments, listed(kept.all))
     kept.tell_broken()
     return max(comparison.exit_code for comparison in kept.all)
+
+
+def _located(
+    comparison: Comparison, pair: tuple[AnySide, AnySide], arguments: argparse.Namespace, progress: Progress
+) -> tuple[Comparison, str]:
+    """Give a comparison with what --locate finds, and that as text."""
+    # The search is imported only where there is something to look for.
+    from libbench.cli.locate import jobs_of, located, question_of
+
+    if arguments.locate == "config":
+        from libbench.cli.deciding import decided
+
+        plan = replace(plan_of(arguments), speed=False, min_speedup=None, seeds=1, save=None)
+        decisive = decided(jobs_of(*pair), "outputs", plan, progress)
+        text = render_decisive(decisive, verbose=arguments.verbose, **style_of())
+        return replace(comparison, decisive=decisive), text
+    found = located(*pair, question_of(arguments), progress)
+    return replace(comparison, located=found), render_located(found, verbose=arguments.verbose, **style_of())
 
 
 def _on_samples(arguments: argparse.Namespace) -> int:

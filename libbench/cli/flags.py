@@ -94,13 +94,18 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE[,KEY=VALUE...]",
         help="leave combinations of a sweep out: those that have all of these; ref.KEY and tgt.KEY mean one side's",
     )
-    parser.add_argument("--quick", action="store_true", help="time for about 6 seconds, in at most 3 processes")
-    parser.add_argument("--budget", type=duration, metavar="TIME", help="time for so long at most, as 60s or 5m (30s)")
+    add_timing(parser)
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     parser.add_argument("--seed", type=int, help="seed of all sides; by default the configs' own")
     add_limits(parser)
     add_summaries(parser)
     parser.add_argument("--traceback", action="store_true", help="print tracebacks of errors and failures")
+
+
+def add_timing(parser: argparse.ArgumentParser) -> None:
+    """Add how long is timed."""
+    parser.add_argument("--quick", action="store_true", help="time for about 6 seconds, in at most 3 processes")
+    parser.add_argument("--budget", type=duration, metavar="TIME", help="time for so long at most, as 60s or 5m (30s)")
 
 
 def add_summaries(parser: argparse.ArgumentParser) -> None:

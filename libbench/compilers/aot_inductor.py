@@ -12,7 +12,7 @@ import torch
 from libbench.flat import Flat
 from libbench.inductor import Rng, check_rng, is_cold, require_cxx, with_rng
 from libbench.interfaces import Batch, Compiled
-from libbench.traced import Built, Traced, exported, quiet, sizes_of
+from libbench.traced import Built, Traced, converted, exported, quiet, sizes_of
 
 
 class AOTInductor:
@@ -47,11 +47,14 @@ class AOTInductor:
 
     def _build(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
         program = exported(flat, examples, dynamic)
+        options = with_rng(self.options, self.rng)
         with TemporaryDirectory() as folder, quiet():
-            file = torch._inductor.aoti_compile_and_package(
+            path = str(Path(folder) / "model.pt2")
+            file = converted(
                 program,
-                package_path=str(Path(folder) / "model.pt2"),
-                inductor_configs=with_rng(self.options, self.rng),
+                lambda program: torch._inductor.aoti_compile_and_package(
+                    program, package_path=path, inductor_configs=options
+                ),
             )
             size = Path(file).stat().st_size
             loaded = torch._inductor.aoti_load_package(file)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from libbench.explaining import GraphEnds
 from libbench.inductor import Rng, check_rng, is_cold, new_code, require_cxx, with_rng
 from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
@@ -109,6 +110,7 @@ class _Counting:
         self._backend = backend
         self._graphs: list[Any] = []
         self._breaks_before = _breaks()
+        self._ends = GraphEnds()
         self._new_code = new_code()
         self._size: tuple[int, int | None] = (0, None)
 
@@ -139,6 +141,7 @@ class _Counting:
             recompiles=len(set(self._graphs)) - len(frames),
             artefact_bytes=self._size[1],
             calls=self.calls,
+            notes=self._ends.told(),
         )
 
 
@@ -164,7 +167,11 @@ class _Entry:
         kept = [(tensor, tensor.clone()) for _, tensor in tensors((args, kwargs))]
         random_state = torch.get_rng_state()
         self._model.compile(**self._arguments)
-        outputs = self._method(*args, **kwargs)
+        try:
+            outputs = self._method(*args, **kwargs)
+        except Exception:
+            self._model._compiled_call_impl = None
+            raise
         if self._counting.calls:
             self._chosen = self._method
             return outputs

@@ -13,6 +13,7 @@ from libbench.config import Call
 from libbench.errors import ConfigError, LibbenchError
 from libbench.graphnet.compilers import compiler_of
 from libbench.graphnet.keys import Args
+from libbench.graphnet.op_libs import op_lib_of
 from libbench.job import Job
 from libbench.sampled import GRAPH_SAMPLE
 
@@ -50,6 +51,7 @@ def job_of(args: Args, sample: Path, name: str) -> Job:
     execution = {
         "model": Call(GRAPH_SAMPLE, [], model),
         "compiler": compiler_of(args, name),
+        "op_lib": op_lib_of(args, name),
         "device": _device(args, name),
         "timer": _timer(args),
         "seed": args.seed,

@@ -35,7 +35,7 @@ class Args:
     seed: int = _key(123, "seed of weights and inputs, and of whatever a graph draws; the same for both sides")
     compiler: str = _key("inductor", "its name, or the dotted path of a compiler of your own")
     device: str = _key("cuda", "`cpu`, `cuda`, or `cuda:1` for a certain one")
-    op_lib: str | None = _key(None, "reserved for a library of kernels; there is none yet")
+    op_lib: str | None = _key(None, "`flaggems`, or the dotted path of a library of kernels of your own")
     warmup: int = _key(3, "calls before the timed ones, or as many as a quarter of `budget` has room for")
     trials: int = _key(5, "timed calls of each side in a process, at least 1; more where `budget` has room for them")
     log_prompt: str = _key("graph-net-bench-log", "what every line of the log begins with")
@@ -63,8 +63,6 @@ class Args:
                 raise ValueError(f"{name} must be at least {least}, got {value!r}")
         if not self.budget > 0:
             raise ValueError(f"budget must be above 0 seconds, got {self.budget!r}")
-        if self.op_lib is not None:
-            raise ValueError(f"op_lib must be None, since there is no operator library yet, got {self.op_lib!r}")
         if not self.log_prompt.strip() or len(self.log_prompt.splitlines()) > 1:
             raise ValueError(f"log_prompt must be one line that says something, got {self.log_prompt!r}")
         for name in ("machine", "port", "resources", "num_gpus"):

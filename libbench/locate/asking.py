@@ -66,7 +66,7 @@ def locate(
     if not one_runner([reference, target]):
         notes = (*notes, "the sides name different runners; both were looked at in the reference's")
     seconds = time.monotonic() - begin
-    return replace(found, reference=_name(reference), target=_name(target), notes=notes, seconds=seconds)
+    return replace(found, reference=label_of(reference), target=label_of(target), notes=notes, seconds=seconds)
 
 
 def _asked(reference: Job, target: Job, question: Question, tolerance: Tolerance, watch: Watch) -> Located:
@@ -110,5 +110,6 @@ def _unjudged(reason: str) -> Located:
     return Located(reference="", target="", verdict="unjudged", reason=reason)
 
 
-def _name(job: Job) -> str:
+def label_of(job: Job) -> str:
+    """Give what a reader knows a job by: its file and overrides, or its name."""
     return job.name if job.file is None else " ".join([job.file, *job.overrides])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -23,12 +24,14 @@ class Runnable:
         call: what is called.
         inputs: gives fresh arguments, which the call may change.
         autocast: what the call enters, of one inside of a model; None: what it does itself.
+        kernels: what the call enters itself: it holds the kernels of the side, where these are not torch's own.
     """
 
     model: Any
     call: Callable[..., Any]
     inputs: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]
     autocast: Autocast | None = None
+    kernels: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 def capture(sides: tuple[Runnable, Runnable], how: How = "export") -> tuple[Graph, Graph]:
@@ -41,8 +44,12 @@ def capture(sides: tuple[Runnable, Runnable], how: How = "export") -> tuple[Grap
     if how == "export":
         try:
             graphs = [export(side.model, side.call, *side.inputs()) for side in sides]
-            return graphs[0], graphs[1]
+            return _by_kernels(graphs[0], sides[0]), _by_kernels(graphs[1], sides[1])
         except NotExported as error:
             why = str(error)
     graphs = [record(side.model, side.call, *side.inputs()) for side in sides]
-    return replace(graphs[0], why=why), replace(graphs[1], why=why)
+    return _by_kernels(graphs[0], sides[0], why), _by_kernels(graphs[1], sides[1], why)
+
+
+def _by_kernels(graph: Graph, side: Runnable, why: str = "") -> Graph:
+    return replace(graph, why=why, kernels=side.kernels)

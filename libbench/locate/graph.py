@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any
@@ -99,6 +100,7 @@ class Graph:
         outputs: what the call gave, leaf by leaf: a link, or a value that does not depend on any operator.
         how: "export" or "record".
         why: why it was not exported; empty where it was.
+        kernels: holds the kernels that its operators run by, where these are not torch's own.
     """
 
     ops: list[Op]
@@ -107,6 +109,7 @@ class Graph:
     how: str
     why: str = ""
     uses: list[int] = field(default_factory=list)
+    kernels: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def __post_init__(self) -> None:
         self.uses = [0] * len(self.ops)

@@ -41,7 +41,7 @@ def _taken(side: Runnable, key: tuple[str, int]) -> Runnable:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         # An exported graph has a place for autocast even where it is off.
-        with state.entered() if state.enabled else nullcontext():
+        with side.kernels(), state.entered() if state.enabled else nullcontext():
             return call.module(*args, **kwargs)
 
-    return Runnable(call.module, run, lambda: own_copy(inputs), state)
+    return Runnable(call.module, run, lambda: own_copy(inputs), state, side.kernels)

@@ -95,6 +95,9 @@ class Search:
         if self._runnable is None or (operator is None and module is None):
             yield "nothing to reproduce: no module and no operator stands out"
             return
+        if any(side.parts.op_lib is not None for side in self._sides):
+            yield "nothing was written to reproduce it: a script would run by torch's kernels, without any op_lib"
+            return
         with _modes(self._sides), _states(self._sides):
             if operator is not None and self._search is not None:
                 graphs, pairs, given = self._search.graphs, self._search.pairs, self._search.given
@@ -145,6 +148,10 @@ class Search:
         if not all(isinstance(side.model, torch.nn.Module) for side in sides):
             self._notes.append("a model that is no module is looked at by operator only")
             return None
+        if self._sides[0].parts.op_lib is not None:
+            # The target's modules are called while the reference's are at work, and would run by its kernels.
+            self._notes.append("a reference with an op_lib is looked at by operator only")
+            return None
         begin = time.perf_counter()
         args, kwargs = sides[0].inputs()
         sides[0].call(*args, **kwargs)
@@ -191,7 +198,12 @@ def _runnable(side: Side, batch: Batch, plain: bool) -> Runnable:
 
     with suppress(_Taken):
         workload.step(take, side.fresh(batch))
-    return Runnable(side.parts.model, call, lambda: own_copy(taken[0]))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with side.kernels():
+            return call(*args, **kwargs)
+
+    return Runnable(side.parts.model, run, lambda: own_copy(taken[0]), kernels=side.kernels)
 
 
 class _Taken(Exception):

@@ -124,7 +124,8 @@ class Lockstep:
         if found.op == self._keep:
             self.kept = Kept(own_copy(fed))
         try:
-            outputs = op.run(lambda link: fed[link].clone() if link in changed else fed[link])
+            with self._graphs[1].kernels():
+                outputs = op.run(lambda link: fed[link].clone() if link in changed else fed[link])
         except Exception as error:
             found.note = f"cannot run on the reference's values: {type(error).__name__}: {error}".split("\n")[0]
             return None, fed
@@ -175,7 +176,9 @@ class Lockstep:
             value = rounded[link] if link in rounded else self._reference.get(link)
             return value.clone() if link in changed else value
 
-        return without_leftovers(other.run(value_of), other)
+        with self._graphs[0].kernels():
+            outputs = other.run(value_of)
+        return without_leftovers(outputs, other)
 
     def _compare(
         self, found: Found, wanted: tuple[list[Any], list[Any]], local: list[Any] | None, own: list[Any]

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
+from libbench.codelines import place_of
 from libbench.locate.autocasting import Autocast
 from libbench.locate.capture import Runnable
 from libbench.locate.deviation import errors_of, level_of, ratio_of, rounding_of, usual, verdict_of, worst
-from libbench.locate.lines import place_of
 from libbench.locate.spilling import Spill
 from libbench.locate.values import dtype_of, not_finite
 from libbench.locate.watching import Call, paths_of, watched
@@ -139,7 +139,7 @@ class ByModule:
         fed, rounded = self._cast(call)
         before = own_copy(fed)
         try:
-            with self._autocast[call.key].entered(), state_put_back(module):
+            with self._sides[1].kernels(), self._autocast[call.key].entered(), state_put_back(module):
                 outputs = module(*fed[0], **fed[1])
         except Exception as error:
             return None, None, f"cannot be fed the reference's inputs: {type(error).__name__}: {error}", ()

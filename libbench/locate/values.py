@@ -50,7 +50,9 @@ class Run:
     def do(self, position: int) -> list[Any]:
         """Run an operator on this side's own values, and keep what it gives."""
         op = self.graph.ops[position]
-        self.values[position] = without_leftovers(op.run(self.get), op)
+        with self.graph.kernels():
+            outputs = op.run(self.get)
+        self.values[position] = without_leftovers(outputs, op)
         return self.values[position]
 
     def keep(self, links: Iterable[Link]) -> None:

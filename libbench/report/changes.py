@@ -60,11 +60,16 @@ def write_changes(page: Page, changes: Sequence[Change], files: tuple[str | None
     counted = counted_changes(changes)
     page.entry("config", parts_text(counted))
     shown = list(changes) if verbose else counted[:MOST_CHANGES]
-    wide = max((cell_len(change_head(change)) for change in shown), default=0)
-    for change in shown:
-        _write_change(page, change, places(change, files), min(wide, 32))
+    write_lines(page, shown, files)
     if len(counted) > len(shown):
         page.more(f"and {plural(len(counted) - len(shown), 'more difference')}")
+
+
+def write_lines(page: Page, changes: Sequence[Change], files: tuple[str | None, str | None]) -> None:
+    """Write the changes, each with its values and where they were written."""
+    wide = max((cell_len(change_head(change)) for change in changes), default=0)
+    for change in changes:
+        _write_change(page, change, places(change, files), min(wide, 32))
 
 
 def counted_changes(changes: Sequence[Change]) -> list[Change]:

@@ -6,14 +6,14 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from libbench.comparability import no_speedup, not_compiled
+from libbench.comparability import no_speedup, not_compiled, not_swapped
 from libbench.measure import least
 from libbench.measured import Measurement, NullArm, Speedup, Timing
 from libbench.report.headline import SPEED_TONES, wall
 from libbench.report.page import Cell, Column, Page
-from libbench.report.words import listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
+from libbench.report.words import Tone, listed, nbytes, one_line, plural, ratio, rounded_up, seconds, span
 from libbench.result import SIDES as SIDE_NAMES
-from libbench.result import Comparison, CompileFacts, Preparation, Result
+from libbench.result import Comparison, CompileFacts, KernelFacts, Preparation, Result
 
 SIDES = (
     Column(least=13, wide=13),
@@ -199,6 +199,24 @@ def _ran(facts: CompileFacts, ran: float | None) -> str:
     return "ran in every timed call" if ran == 1 else f"ran {ran:.3g} times in every timed call"
 
 
+def write_kernels(page: Page, comparison: Comparison) -> None:
+    """Write which kernels were put in place of torch's, and which of them ran; nothing for a side without any."""
+    for index, (name, result) in enumerate(zip(SIDE_NAMES, (comparison.reference, comparison.target), strict=True)):
+        if result.kernels is not None:
+            tone: Tone = "warn" if not_swapped(comparison, index) else "plain"
+            page.entry("op_lib", f"{name}: {kernels_text(result.kernels)}", tone)
+
+
+def kernels_text(kernels: KernelFacts) -> str:
+    """Say which operators an operator library has kernels for, and which of them ran."""
+    ran = [f"{name} {plural(count, 'time')}" for name, count in kernels.calls.items() if count]
+    idle = [name for name, count in kernels.calls.items() if not count]
+    text = f"{kernels.version}; {plural(len(kernels.calls), 'kernel')} in place of torch's"
+    if kernels.idle:
+        return f"{text}, of which NONE RAN: {listed(idle)}"
+    return f"{text}; ran: {listed(ran)}" + (f"; did not run: {listed(idle)}" if idle else "")
+
+
 def write_memory(page: Page, comparison: Comparison) -> None:
     """Write the peak of each kind of memory, and what the model keeps."""
     sides = comparison.reference, comparison.target
@@ -226,6 +244,8 @@ def write_side(page: Page, result: Result) -> None:
         facts = result.facts
         if facts is not None:
             page.entry("compiled", facts_text(facts), "warn" if facts.idle else "plain")
+        if result.kernels is not None:
+            page.entry("op_lib", kernels_text(result.kernels), "warn" if result.kernels.idle else "plain")
     peaks = result.evaluation.peak if result.evaluation else {}
     memory = [f"peak {kind} {nbytes(size)}" for kind, size in peaks.items()]
     if preparation is not None and preparation.resident is not None:

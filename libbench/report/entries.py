@@ -27,7 +27,7 @@ from libbench.rowfile import read_rows
 from libbench.saved import INDEX
 from libbench.speed import process_logs
 
-_OWN = ("config", "compiler", "compiled")
+_OWN = ("config", "compiler", "compiled", "op_lib")
 """What each of two sides has of its own."""
 _YEAR_10000 = 253_402_300_800
 _ENDS = (".json", ".jsonl")
@@ -222,3 +222,5 @@ def _of_side(side: Result) -> Iterator[tuple[str, str]]:
         yield "compiler", side.preparation.compiler
     if side.facts is not None:
         yield "compiled", "no" if side.facts.idle else "yes"
+    if side.kernels is not None:
+        yield "op_lib", side.kernels.version

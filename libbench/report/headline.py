@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from libbench.comparability import not_compiled, other_work
+from libbench.comparability import not_compiled, not_swapped, other_work
 from libbench.curves import LOSS
 from libbench.drawing import drawn_apart
 from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
@@ -297,10 +297,13 @@ def unlike_words(unlike: Sequence[Unlike]) -> str:
 
 def _speed(comparison: Comparison) -> list[Piece]:
     other = other_work(comparison.comparability)
-    uncompiled = [f"the {name} was NOT COMPILED" for index, name in enumerate(SIDES) if not_compiled(comparison, index)]
-    if comparison.speedups and (other or uncompiled):
+    idle = [f"the {name} was NOT COMPILED" for index, name in enumerate(SIDES) if not_compiled(comparison, index)]
+    idle += [
+        f"NO KERNEL of the {name}'s op_lib ran" for index, name in enumerate(SIDES) if not_swapped(comparison, index)
+    ]
+    if comparison.speedups and (other or idle):
         between = f" between unlike sides: {unlike_words(other)}" if other else ""
-        return [("; ".join([f"NO SPEEDUP{between}", *uncompiled]), "warn")]
+        return [("; ".join([f"NO SPEEDUP{between}", *idle]), "warn")]
     found = [speed_words(wall(comparison))]
     unlike = [each.name for each in comparison.comparability]
     if comparison.speedups and unlike:

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import libbench
+from libbench.decisive import DECISIVE_SCHEMA, Decisive
 from libbench.errors import LibbenchError
 from libbench.history import History
 from libbench.located import LOCATED_SCHEMA, Located
 from libbench.measured import Timing
 from libbench.records import check_document, decode, encode
 from libbench.report.costs import first_call, pays_off
+from libbench.report.decisive import decisive_headline
 from libbench.report.headline import headline
 from libbench.report.history import headline as history_headline
 from libbench.report.located import located_headline
@@ -20,7 +22,7 @@ from libbench.result import RESULT_SCHEMA, SCHEMA_VERSION, Comparison, Result
 
 COMPARISON = "libbench.comparison"
 
-Record = TypeVar("Record", Comparison, Result, Located)
+Record = TypeVar("Record", Comparison, Result, Located, Decisive)
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
@@ -94,6 +96,21 @@ def located_from_json(document: Mapping[str, Any]) -> Located:
         LibbenchError: as for `from_json`.
     """
     return _read(LOCATED_SCHEMA, "located", Located, document)
+
+
+def decisive_to_json(found: Decisive) -> dict[str, Any]:
+    """Give all of what was found of which differences decide as JSON values, as `to_json` does."""
+    derived = {"headline": decisive_headline(found), "exit_code": found.exit_code, "runs": found.runs}
+    return _document(DECISIVE_SCHEMA, "decisive", found, derived)
+
+
+def decisive_from_json(document: Mapping[str, Any]) -> Decisive:
+    """Give what `decisive_to_json` wrote.
+
+    Raises:
+        LibbenchError: as for `from_json`.
+    """
+    return _read(DECISIVE_SCHEMA, "decisive", Decisive, document)
 
 
 def _document(schema: str, key: str, record: Any, derived: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,6 +67,7 @@ def render(comparison: Comparison, *, verbose: bool = False, colour: bool = Fals
     if verbose:
         background.write_timing_details(page, comparison)
     costs.write_compiled(page, comparison)
+    costs.write_kernels(page, comparison)
     page.gap()
     generated.write_tokens(page, comparison)
     page.gap()

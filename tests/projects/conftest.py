@@ -20,13 +20,13 @@ def _job(file, change):
 
 @pytest.fixture(scope="session")
 def against_eager():
-    """Compare a project's `eager.py` with every config that does not train, itself included; give these by name.
+    """Compare a project's `eager.py` with every config of the same calls, itself included; give these by name.
 
     `change` is called with each config, to make it smaller.
     """
 
     def compare(project, change=lambda config: None):
-        files = sorted(f for f in (project / "configs").glob("*.py") if not f.stem.startswith("training"))
+        files = sorted(f for f in (project / "configs").glob("*.py") if not f.stem.startswith(("training", "steps")))
         reference = _job(project / "configs" / "eager.py", change)
         found = diff_all(reference, [_job(file, change) for file in files], Plan(speed=False))
         return dict(zip([file.stem for file in files], found, strict=True))

@@ -13,6 +13,7 @@ from libbench.report.charts.errors import error_charts
 from libbench.report.charts.located import located_charts
 from libbench.report.charts.speed import speed_charts
 from libbench.report.charts.training import training_charts
+from libbench.report.decisive import write_decisive
 from libbench.report.headline import worst_first
 from libbench.report.html.blocks import Blocks, Table, Text
 from libbench.report.located import write_located
@@ -87,6 +88,7 @@ def _found(comparison: Comparison, worst: Comparison, *, full: bool = True) -> I
     yield Section("seeds", _written(lambda page: judged.write_seeds(page, comparison)))
     yield _outputs(worst, full)
     yield _located(worst, full)
+    yield _decisive(worst, full)
     yield Section("truth", _written(lambda page: judged.write_truth(page, worst, full)))
     yield Section("metrics", _written(lambda page: compared.write_metrics(page, worst, full)))
 
@@ -115,6 +117,14 @@ def _outputs(worst: Comparison, full: bool) -> Section:
     )
 
 
+def _decisive(worst: Comparison, full: bool) -> Section:
+    def write(page: Page) -> None:
+        if worst.decisive is not None:
+            write_decisive(page, worst.decisive, full)
+
+    return Section("decisive", _written(write))
+
+
 def _located(worst: Comparison, full: bool) -> Section:
     def write(page: Page) -> None:
         if worst.located is not None:
@@ -127,6 +137,7 @@ def _costs(comparison: Comparison, *, full: bool = True) -> Iterator[Section]:
     def write_speed(page: Page) -> None:
         costs.write_speed(page, comparison)
         costs.write_compiled(page, comparison)
+        costs.write_kernels(page, comparison)
 
     details = _written(lambda page: background.write_timing_details(page, comparison)) if full else ()
     yield Section(
