@@ -13,6 +13,7 @@ from libbench.errors import UnavailableError
 
 Rng = Literal["native", "same"]
 """Where inductor's code takes random numbers from: a generator of its own, or that of eager torch."""
+_told: set[Path] = set()
 _MACHINE_CODE = (".so", ".cubin", ".hsaco")
 
 
@@ -57,10 +58,19 @@ def is_cold() -> bool | None:
 
 
 def new_code() -> Callable[[], int | None]:
-    """Give a function that tells how many bytes of machine code came into the folder since; None where none did."""
+    """Give a function that tells how many bytes of machine code came into the folder since; None where none did.
+
+    What another such function has told of is not told again, so that their sum is right where several compile in turn.
+    """
     folder = _cache()
-    known = _library_bytes(folder)
-    return lambda: (_library_bytes(folder) - known) or None
+    known, own = _libraries(folder), dict[Path, int]()
+
+    def count() -> int | None:
+        own.update({f: size for f, size in _libraries(folder).items() if f not in known and f not in _told})
+        _told.update(own)
+        return sum(own.values()) or None
+
+    return count
 
 
 def _cache() -> Path | None:
@@ -68,7 +78,7 @@ def _cache() -> Path | None:
     return None if folder is None else Path(folder)
 
 
-def _library_bytes(folder: Path | None) -> int:
+def _libraries(folder: Path | None) -> dict[Path, int]:
     if folder is None or not folder.is_dir():
-        return 0
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.suffix in _MACHINE_CODE)
+        return {}
+    return {file: file.stat().st_size for file in folder.rglob("*") if file.suffix in _MACHINE_CODE}

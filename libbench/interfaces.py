@@ -61,15 +61,20 @@ class Compiled:
         call: called in place of the model's method, with the same arguments.
         version: name and version of the compiler, for the report.
         facts: says, after calls, what was compiled; None for a compiler that leaves the model as it is.
-        cold: whether the compiler's cache was empty before; None when it keeps none.
+        cold: whether the compiler's cache was empty before; None when it keeps none; a function where that shows only
+            in the first call.
         release: forgets what the compiler keeps in this process, when no side needs it any more.
     """
 
     call: Callable[..., Any]
     version: str
     facts: Callable[[], CompileFacts] | None = None
-    cold: bool | None = None
+    cold: bool | Callable[[], bool | None] | None = None
     release: Callable[[], None] | None = None
+
+    def is_cold(self) -> bool | None:
+        """Tell whether the compiler's cache was empty before the first call, which has been made."""
+        return self.cold() if callable(self.cold) else self.cold
 
 
 class Compiler(Protocol):
@@ -79,6 +84,18 @@ class Compiler(Protocol):
         """Compile `method` of `model`; `example` is a batch on the device, to trace with, not to change.
 
         Compilation may also happen in the first call. A package that is not there raises `MissingPackageError`.
+        """
+        ...
+
+
+@runtime_checkable
+class Adjustable(Protocol):
+    """What a compiler has, besides, that can be told to leave out some of its work."""
+
+    def milder(self) -> Iterable[tuple[str, Compiler]]:
+        """Give compilers like this one that each leave something out, with the overrides of a config that say so.
+
+        Those that leave out the least come first. They are tried on what is found to go wrong when it is compiled.
         """
         ...
 

@@ -135,7 +135,8 @@ class Preparation:
     """A side that is built and compiled.
 
     Attributes:
-        seconds: wall time of "instantiate", "compile", "first" (call) and "second" (call).
+        seconds: wall time of "instantiate", "compile", "first" (call) and "second" (call), and of what "compile" and
+            "first" have spent on importing modules: "imports".
         compiler: name and version of the compiler.
         facts: what it did; None for one that changes nothing.
         cold: whether the compiler's cache was empty before; None when there is no such thing.
@@ -177,6 +178,16 @@ class Preparation:
     def first_call(self) -> float:
         """Seconds of compiling and of the first call together; NaN where it was not reached."""
         return self.seconds.get("compile", 0.0) + self.seconds.get("first", float("nan"))
+
+    @property
+    def compilation(self) -> float | None:
+        """Seconds of compiling alone: the first call without a call's own time, and without importing the compiler.
+
+        None where nothing is compiled, or it is not known.
+        """
+        if self.facts is None or not {"second", "imports"} <= self.seconds.keys():
+            return None
+        return max(0.0, self.first_call - self.seconds["second"] - self.seconds["imports"])
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from libbench.evaluation import Collected, allowed_by, drop_empty, evaluate, giv
 from libbench.features import draws_of, features
 from libbench.findings import Rerun
 from libbench.group import whole
+from libbench.imported import imports_timed
 from libbench.interfaces import Batch, Event, Stepping, Watch
 from libbench.job import Job
 from libbench.methods import method_of
@@ -81,8 +82,8 @@ class Side:
         seconds: dict[str, float] = {}
         with self.during("instantiate"), _clock(seconds, "instantiate"):
             first = self._instantiate()
-        named = self._devices_named(first)
-        with self.during("compile"), named, self.kernels(counted=False), _clock(seconds, "compile"):
+        named, kernels = self._devices_named(first), self.kernels(counted=False)
+        with self.during("compile"), named, kernels, _clock(seconds, "compile"), _import_clock(seconds):
             self.compiled = self.parts.compiler.compile(self.parts.model, self.fresh(first), self._method)
         if self.compiled.release is not None:
             self._life.callback(self.compiled.release)
@@ -92,7 +93,7 @@ class Side:
             self.restart()
             fed = self.fresh(first)
             held = Held(fed.inputs, self.parts.model)
-            with self.kernels(counted=False), _clock(seconds, "first"):
+            with self.kernels(counted=False), _clock(seconds, "first"), _import_clock(seconds):
                 outputs = self._call(fed)
             aliases = held.returned(outputs)
             mutated = _changed(first.inputs, fed.inputs)
@@ -116,7 +117,7 @@ class Side:
             seconds=seconds,
             compiler=self.compiled.version,
             facts=facts() if facts else None,
-            cold=self.compiled.cold,
+            cold=self.compiled.is_cold(),
             parameters=_parameters(self.parts.model),
             samples=_length(getattr(self.parts.data, "dataset", None)),
             batches=steps_of(self.parts.workload) or _length(self.parts.data),
@@ -452,6 +453,14 @@ def _length(sized: Any) -> int | None:
     except Exception:
         # A length is only shown; data without one, or with a wrong one, are still data.
         return None
+
+
+@contextmanager
+def _import_clock(seconds: dict[str, float]) -> Iterator[None]:
+    """Add what is spent on importing modules."""
+    with imports_timed() as spent:
+        yield
+    seconds["imports"] = seconds.get("imports", 0.0) + spent()
 
 
 @contextmanager

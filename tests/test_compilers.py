@@ -71,6 +71,18 @@ def test_eager_runs_the_model_itself():
     assert found.facts is None
 
 
+def test_a_side_that_torch_has_left_to_python_says_why_nothing_is_compiled():
+    lstm = {"model": L(torch.nn.LSTM)(4, 3), "data": L(RandomInputs)(shapes=(2, 4), samples=6, batch_size=3)}
+
+    comparison = diff(lstm, {**lstm, "compiler": compiled()}, Plan(speed=False))
+
+    facts = comparison.target.facts
+    assert (facts.graphs, facts.calls) == (0, 0)
+    assert "left to Python: Dynamo does not support RNN, GRU, or LSTM" in facts.notes
+    assert comparison.target.preparation.seconds["imports"] > 0
+    assert comparison.target.preparation.compilation < comparison.target.preparation.first_call
+
+
 @pytest.mark.parametrize(("model", "graphs", "breaks"), [(Net, 1, 0), (Broken, 2, 1)])
 def test_a_compiled_side_says_how_many_graphs_it_has_and_where_they_broke(model, graphs, breaks):
     comparison = diff(config(model), config(model, compiler=compiled(dynamic=True)), Plan(speed=False))

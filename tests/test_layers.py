@@ -22,7 +22,7 @@ FLOORS = (
     "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
     "composed recordfiles images stepping post aliases traced flat skeleton inductor swapping "
-    "features creation codelines explaining lacking attempts",
+    "features creation codelines explaining lacking attempts imported",
     "diff sweep history entry rows rowfile pair plan checks comparability matching saved snapshots timing remarks "
     "stages drawing trusted truths metrics reevaluate trainings vacuous scores scoring scored benchlog categories "
     "narrowing locate",

@@ -110,7 +110,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     add_sides(parser, required=True)
     add_samples(parser.add_mutually_exclusive_group(), parser)
     add_list(parser, required=False)
-    parser.set_defaults(list=None)
+    parser.set_defaults(list=None, table=None)
     add_judging(parser)
     parser.add_argument(
         "--locate",
@@ -135,6 +135,9 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     )
     add_samples(lists, parser)
     add_list(parser, required=True)
+    parser.add_argument(
+        "--table", metavar="KEY", help="print the rows as a table, too, with a column for each value of KEY"
+    )
     add_judging(parser)
     add_common(parser)
     add_pages(parser)

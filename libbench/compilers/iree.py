@@ -31,12 +31,15 @@ class Iree:
             UnsupportedError: the method cannot be exported or compiled.
         """
         aot = need("iree.turbine.aot", extra="iree", purpose="compiling a model by IREE")
+        decompositions = need("iree.turbine.aot.decompositions", extra="iree", purpose="compiling a model by IREE")
         compiler = need("iree.compiler.version", extra="iree", purpose="compiling a model by IREE")
         runtime = need("iree.runtime", extra="iree", purpose="running a model by IREE")
 
         def convert(program: torch.export.ExportedProgram) -> bytes:
-            # Its importer takes no operators that work in place.
-            output = aot.export(program.run_decompositions({}))
+            # Its importer takes no operators that work in place, and fewer than torch exports.
+            operators = torch.export.default_decompositions()
+            operators.update(decompositions.current_aot_decompositions())  # type: ignore[no-untyped-call]
+            output = aot.export(program.run_decompositions(operators))
             # By itself it makes float32 of float64.
             output.session.set_flags("--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false")
             begin = _written()

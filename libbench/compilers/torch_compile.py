@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -14,6 +16,15 @@ from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
 from libbench.result import CompileFacts
 from libbench.tree import tensors
+
+_LEFT_OUT = (
+    ("max_fusion_size", 1),
+    ("use_pre_grad_passes", False),
+    ("use_joint_graph_passes", False),
+    ("use_post_grad_passes", False),
+    ("fallback_by_default", True),
+)
+"""What inductor can do without: fusion, the passes over its graphs, and kernels of its own."""
 
 
 class TorchCompile:
@@ -83,6 +94,27 @@ class TorchCompile:
             release=torch.compiler.reset,
         )
 
+    def milder(self) -> Iterator[tuple[str, TorchCompile]]:
+        """Give inductor without one of its steps, then the graphs as they come to it, run by torch's own kernels."""
+        if self.backend != "inductor":
+            return
+        options = dict(self.options or {})
+        if self.mode is not None:
+            options = dict(torch._inductor.list_mode_options(self.mode, self.dynamic))
+        for name, value in _LEFT_OUT:
+            if options.get(name) != value:
+                text = str(value).lower()
+                said = f"compiler.options.{name}={text}" if self.options else f"compiler.options={{{name}: {text}}}"
+                said = f"compiler.mode=null {said}" if self.mode is not None else said
+                yield said, self._changed(self.backend, {**options, name: value})
+        for backend in ("aot_eager_decomp_partition", "aot_eager"):
+            yield f"compiler.backend={backend}", self._changed(backend, None)
+
+    def _changed(self, backend: str, options: Mapping[str, Any] | None) -> TorchCompile:
+        changed = copy(self)
+        changed.backend, changed.mode, changed.options = backend, None, options
+        return changed
+
     def _backend(self) -> Callable[..., Any]:
         options = dict(self.options) if self.options is not None else None
         if self.backend == "inductor":
@@ -110,6 +142,7 @@ class _Counting:
         self._backend = backend
         self._graphs: list[Any] = []
         self._breaks_before = _breaks()
+        self._left_before = _left_to_python()
         self._ends = GraphEnds()
         self._new_code = new_code()
         self._size: tuple[int, int | None] = (0, None)
@@ -141,8 +174,26 @@ class _Counting:
             recompiles=len(set(self._graphs)) - len(frames),
             artefact_bytes=self._size[1],
             calls=self.calls,
-            notes=self._ends.told(),
+            notes=self._ends.told() or (() if graphs else self._left()),
         )
+
+    def _left(self) -> tuple[str, ...]:
+        """Say why torch has left all of it to Python, which ends no graph."""
+        return tuple(map(_why_left, _left_to_python() - self._left_before))
+
+
+def _left_to_python() -> Counter[str]:
+    """Give what of this process torch could not trace so far, each with how often."""
+    from torch._dynamo.utils import counters
+
+    return Counter(counters["unimplemented"])
+
+
+def _why_left(text: str) -> str:
+    """Say in one line what torch says in several."""
+    lines = [line.strip() for line in text.splitlines()]
+    why = next((line.removeprefix("Explanation: ") for line in lines if line.startswith("Explanation: ")), lines[0])
+    return f"left to Python: {why.rstrip('.')}"
 
 
 def _breaks() -> int:
