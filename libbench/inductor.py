@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import torch
 
 from libbench.errors import UnavailableError
 
+Rng = Literal["native", "same"]
+"""Where inductor's code takes random numbers from: a generator of its own, or that of eager torch."""
 _told: set[Path] = set()
 _MACHINE_CODE = (".so", ".cubin", ".hsaco")
 
@@ -29,6 +32,23 @@ def require_cxx() -> None:
         get_cpp_compiler()
     except InvalidCxxCompiler as error:
         raise UnavailableError("inductor needs a C++ compiler such as g++, and none is on the PATH") from error
+
+
+def check_rng(rng: str) -> None:
+    """Check the name of a policy for random numbers.
+
+    Raises:
+        ValueError: there is no such policy.
+    """
+    if rng not in get_args(Rng):
+        raise ValueError(f"rng must be 'native' or 'same', got {rng!r}")
+
+
+def with_rng(options: Mapping[str, Any] | None, rng: Rng) -> dict[str, Any] | None:
+    """Give inductor's settings by which it draws as the policy says; the user's own win."""
+    if rng == "native":
+        return None if options is None else dict(options)
+    return {"fallback_random": True, **(options or {})}
 
 
 def is_cold() -> bool | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from libbench.curves import Loss
+from libbench.drawn import Draws
 from libbench.findings import MetricReport, Rerun
 from libbench.job import Job
 from libbench.judge import judge_metrics
@@ -304,6 +305,14 @@ class Session(Protocol):
 
     def rerun(self) -> Rerun:
         """Call the only job's first batch once more with another legal choice, such as another number of threads."""
+        ...
+
+    def draws(self, seeds: Sequence[int], wanted: Sequence[str]) -> Draws:
+        """Call the only job's first batch from each of several seeds.
+
+        Args:
+            wanted: paths of outputs that are kept even where they are the same from all seeds.
+        """
         ...
 
     def measure(self, timer: Timer) -> Measurement:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from libbench.explaining import GraphEnds
-from libbench.inductor import is_cold, new_code, require_cxx
+from libbench.inductor import Rng, check_rng, is_cold, new_code, require_cxx, with_rng
 from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
 from libbench.result import CompileFacts
@@ -44,6 +44,8 @@ class TorchCompile:
         options: settings of the backend, such as `{"freezing": True}`.
         dynamic: True, False, or None to let torch find out.
         fullgraph: True makes a graph break an error.
+        rng: "native" lets inductor draw random numbers in its own way, as it does for its users; "same" lets it draw
+            those that eager torch draws from the same seed, by slower code. Other backends draw as eager torch does.
     """
 
     def __init__(
@@ -53,7 +55,9 @@ class TorchCompile:
         options: Mapping[str, Any] | None = None,
         dynamic: bool | None = None,
         fullgraph: bool = False,
+        rng: Rng = "native",
     ) -> None:
+        check_rng(rng)
         if mode is not None and options is not None:
             raise ValueError(f"mode and options cannot both be given, got {mode!r} and {options!r}")
         self.backend = backend
@@ -61,6 +65,7 @@ class TorchCompile:
         self.options = options
         self.dynamic = dynamic
         self.fullgraph = fullgraph
+        self.rng = rng
 
     def compile(self, model: Any, example: Batch, method: str) -> Compiled:
         """Give the optimised method; nothing is traced before its first call.
@@ -114,7 +119,7 @@ class TorchCompile:
         options = dict(self.options) if self.options is not None else None
         if self.backend == "inductor":
             wrapped: Callable[..., Any] = torch._TorchCompileInductorWrapper(  # type: ignore[no-untyped-call]
-                self.mode, options, self.dynamic
+                self.mode, with_rng(options, self.rng), self.dynamic
             )
             return wrapped
         from torch._dynamo import lookup_backend
