@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from libbench.child import ChildDied, ChildLate, ChildTooLarge
+from libbench.drawn import Draws
+from libbench.faults import Attempt, Called
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
@@ -20,6 +22,8 @@ from libbench.settings import Timer
 from libbench.worker import RUNNING
 
 LOG = "log.txt"
+SEARCH = 20.0
+"""Seconds that a runner spends by default on finding out why a side could not be compiled."""
 _LAST_LINES = 40
 _LAST_BYTES = 65536
 _LONGEST_LINE = 500
@@ -77,6 +81,7 @@ class Conversation:
         self._environment: Mapping[str, Any] | None = None
         self.died = False
         self.idle = True
+        self._begun = False
 
     def environment(self) -> Mapping[str, Any]:
         if self._environment is None:
@@ -84,7 +89,7 @@ class Conversation:
         return self._environment
 
     def prepare(self) -> tuple[Preparation, ...]:
-        self.ask(self._opening)
+        self._begin()
         return tuple(decode(Preparation, each) for each in self.ask({"do": "prepare"}))
 
     def batches(self) -> Iterator[Output]:
@@ -99,9 +104,30 @@ class Conversation:
         rerun: Rerun = decode(Rerun, self.ask({"do": "rerun"}))
         return rerun
 
+    def draws(self, seeds: Sequence[int], wanted: Sequence[str]) -> Draws:
+        request = {"do": "draws", "with": {"seeds": list(seeds), "wanted": list(wanted)}}
+        draws: Draws = decode(Draws, self.ask(request))
+        return draws
+
     def measure(self, timer: Timer) -> Measurement:
         measurement: Measurement = decode(Measurement, self.ask({"do": "measure", "timer": encode(timer)}))
         return measurement
+
+    def explained(self, seconds: float) -> Failure:
+        """Say more of a failed compilation, as `Worker.explained` does; likewise the two below."""
+        failure: Failure = decode(Failure, self._inquired("explained", seconds))
+        return failure
+
+    def called(self, inside: str, seconds: float) -> tuple[Called, ...]:
+        return tuple(decode(Called, each) for each in self._inquired("called", seconds, inside=inside))
+
+    def attempt(self, path: str, inside: str, seconds: float) -> Attempt:
+        attempt: Attempt = decode(Attempt, self._inquired("attempt", seconds, path=path, inside=inside))
+        return attempt
+
+    def _inquired(self, what: str, seconds: float, **asked: Any) -> Any:
+        self._begin()
+        return self.ask({"do": what, "with": {**asked, "seconds": seconds}}, limit=seconds + _PATIENCE)
 
     def locate(self, **asked: Any) -> Located:
         """Look for where the two sides part, as `Worker.locate` does."""
@@ -115,9 +141,20 @@ class Conversation:
     def close(self) -> None:
         self._far.close(patience=_PATIENCE if self.idle else 0.0)
 
-    def ask(self, request: Mapping[str, Any]) -> Any:
-        """Send a request and wait for its answer; a stage that outlasts the limit or a death is the side's failure."""
+    def _begin(self) -> None:
+        if not self._begun:
+            self.ask(self._opening)
+            self._begun = True
+
+    def ask(self, request: Mapping[str, Any], limit: float | None = None) -> Any:
+        """Send a request and wait for its answer; a stage that outlasts the limit or a death is the side's failure.
+
+        Args:
+            limit: seconds that it may take in place of those of a stage.
+        """
         self.idle = False
+        if limit is not None:
+            self._left = limit
         try:
             self._far.send(request)
             while True:
@@ -128,13 +165,13 @@ class Conversation:
                     break
                 event = decode(Event, message["event"])
                 if "again" in message or (event.side, event.stage) != (self._at.side, self._at.stage):
-                    self._left = self._timeout
+                    self._left = self._timeout if limit is None else limit
                 self._at = event
                 self._watch(event)
         except ChildLate:
             # The stack of what hangs is among the last lines.
             self._far.tell_where()
-            raise self._failed("timeout", f"no end after {self._timeout:g} s") from None
+            raise self._failed("timeout", f"no end after {limit or self._timeout:g} s") from None
         except ChildTooLarge as large:
             why = f"its process took {_mega(large.used)}, more than {_mega(large.most)}"
             raise self._failed("memory", why) from None
@@ -203,8 +240,14 @@ def opening(jobs: Sequence[Job], folder: Path, threads: int | None, **more: Any)
     return {"do": "open", "jobs": tickets, "folder": str(folder), "threads": threads, **more}
 
 
-def check_limits(timeout: float, threads: int | None, processes: int, memory: int | None) -> None:
-    """Check what every runner that has children takes.
+def check_limits(
+    timeout: float = 1.0,
+    threads: int | None = None,
+    processes: int = 1,
+    memory: int | None = None,
+    search: float = 0.0,
+) -> None:
+    """Check what runners take.
 
     Raises:
         ValueError: one of them is too small.
@@ -217,3 +260,5 @@ def check_limits(timeout: float, threads: int | None, processes: int, memory: in
         raise ValueError(f"processes must be at least 1, got {processes}")
     if memory is not None and not memory > 0:
         raise ValueError(f"memory must be above 0 bytes, got {memory}")
+    if not search >= 0:
+        raise ValueError(f"search must be at least 0 seconds, got {search}")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from libbench.faults import Fault
+
 
 class LibbenchError(Exception):
     """The base of everything that libbench raises for a caller's mistake; its text fits one line."""
@@ -39,7 +41,17 @@ class UnavailableError(LibbenchError):
 
 
 class UnsupportedError(LibbenchError):
-    """A compiler cannot express what a model does, takes or gives."""
+    """A compiler cannot express what a model does, takes or gives.
+
+    Attributes:
+        by: the compiler's name; empty where it is not the compiler that refuses.
+        faults: what of the model it is, as far as that is known.
+    """
+
+    def __init__(self, message: str, by: str = "", faults: tuple[Fault, ...] = ()) -> None:
+        super().__init__(message)
+        self.by = by
+        self.faults = faults
 
 
 class ClockError(LibbenchError):

@@ -48,7 +48,7 @@ DEFAULTS: Mapping[str, str | int | None] = {
 PARTS = (*REQUIRED, *DEFAULTS)
 SETTINGS: Mapping[str, str] = {"timer": "libbench.settings.Timer", "tolerance": "libbench.settings.Tolerance"}
 """These belong to the comparison and say nothing about what a side does."""
-LIMITS = ("timeout", "memory")
+LIMITS = ("timeout", "memory", "search")
 """Settings of a runner that say how long one waits and not what is done, so that a side stays the side it is."""
 SIDE_PARTS = ("device", "model", "data", "workload", "compiler", "op_lib", "evaluator")
 """What a worker builds, in this order: the device first, which tells what memory the others take."""

@@ -10,7 +10,9 @@ from typing import Any, Literal
 from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
 from libbench.decisive import Decisive
-from libbench.errors import ClockError, MissingPackageError, UnavailableError
+from libbench.drawn import Draws
+from libbench.errors import ClockError, MissingPackageError, UnavailableError, UnsupportedError
+from libbench.faults import Fault, Smallest
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
 from libbench.located import Located
 from libbench.measured import Measurement, NullArm, Speedup, Timing
@@ -39,12 +41,18 @@ class Failure:
             "lost": the machine that it ran on, of which it says nothing.
         message: one line.
         traceback: the Python traceback, or the last lines that the process wrote; may be empty.
+        compiler: class of the compiler that was at work; empty where none was.
+        faults: what of the model the compiler cannot take, as far as that is known.
+        smallest: the smallest module that it cannot take; None where that was not looked for.
     """
 
     stage: Stage
     kind: Kind
     message: str
     traceback: str = ""
+    compiler: str = ""
+    faults: tuple[Fault, ...] = ()
+    smallest: Smallest | None = None
 
     @classmethod
     def of(cls, stage: Stage, error: BaseException) -> Failure:
@@ -52,8 +60,11 @@ class Failure:
         text = _text(error)
         first = next(iter(text.splitlines()), "")
         where = [f"({str(note).strip()})" for note in getattr(error, "__notes__", ())]
-        message = " ".join([f"{type(error).__name__}: {first}" if first else type(error).__name__, *where])
-        return cls(stage, _kind(error), " ".join(message.split()), _traceback(error))
+        if not isinstance(error, UnsupportedError):
+            first = f"{type(error).__name__}: {first}" if first else type(error).__name__
+        message = " ".join([first, *where])
+        faults = error.faults if isinstance(error, UnsupportedError) else ()
+        return cls(stage, _kind(error), " ".join(message.split()), _traceback(error), faults=faults)
 
 
 class SideFailed(Exception):
@@ -82,6 +93,7 @@ class CompileFacts:
         artefact_bytes: size of what was compiled.
         calls: how often compiled code ran so far; of a call with several graphs, each counts.
         notes: what else a reader should know of it, as the precision that it computes in.
+        baked: what tracing has fixed that another call may do otherwise, as numbers drawn at random, with its place.
     """
 
     graphs: int | None = None
@@ -91,6 +103,7 @@ class CompileFacts:
     artefact_bytes: int | None = None
     calls: int | None = None
     notes: tuple[str, ...] = ()
+    baked: tuple[str, ...] = ()
 
     @property
     def idle(self) -> bool:
@@ -122,7 +135,8 @@ class Preparation:
     """A side that is built and compiled.
 
     Attributes:
-        seconds: wall time of "instantiate", "compile", "first" (call) and "second" (call).
+        seconds: wall time of "instantiate", "compile", "first" (call) and "second" (call), and of what "compile" and
+            "first" have spent on importing modules: "imports".
         compiler: name and version of the compiler.
         facts: what it did; None for one that changes nothing.
         cold: whether the compiler's cache was empty before; None when there is no such thing.
@@ -134,6 +148,8 @@ class Preparation:
         resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
         again: the two calls that `repeats` speaks of, leaf by leaf.
         aliases: paths of the outputs that are whole inputs, or weights of the model, as they were.
+        seeded: where two calls do not agree, the first one against another from the same seed; None where they do.
+        off_device: what the model makes on another device than its weights and inputs are on, with its place.
         kernels: what the operator library did; None without one.
     """
 
@@ -149,12 +165,29 @@ class Preparation:
     resident: int | None
     again: Rerun | None = None
     aliases: tuple[str, ...] = ()
+    seeded: Rerun | None = None
+    off_device: tuple[str, ...] = ()
     kernels: KernelFacts | None = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether calls differ, but not those from one seed: it draws at random, and keeps no state."""
+        return self.seeded is not None and self.seeded.verdict == "same"
 
     @property
     def first_call(self) -> float:
         """Seconds of compiling and of the first call together; NaN where it was not reached."""
         return self.seconds.get("compile", 0.0) + self.seconds.get("first", float("nan"))
+
+    @property
+    def compilation(self) -> float | None:
+        """Seconds of compiling alone: the first call without a call's own time, and without importing the compiler.
+
+        None where nothing is compiled, or it is not known.
+        """
+        if self.facts is None or not {"second", "imports"} <= self.seconds.keys():
+            return None
+        return max(0.0, self.first_call - self.seconds["second"] - self.seconds["imports"])
 
 
 @dataclass(frozen=True)
@@ -168,6 +201,7 @@ class Output:
         padding: as in the `Batch`; where all samples are padding, there is no snapshot.
         losses: of a training step, one for each rank; `number` then counts the steps over all epochs.
         generated: how fast the tokens came, of a call that generates.
+        drawn: mark of the random numbers' state after the call; empty where it has drawn none.
     """
 
     number: int
@@ -184,6 +218,7 @@ class Output:
 
     losses: tuple[Loss, ...] = ()
     generated: Generated | None = None
+    drawn: str = ""
 
 
 @dataclass(frozen=True)
@@ -244,6 +279,7 @@ class Result:
         curve: the losses of a training; None for what does not train.
         generated: of a side that generates tokens, how fast they came, one for each batch.
         began: when it began to run, in seconds since 1970 (UTC); None for a side that did not.
+        draws: calls from other seeds, of a side that draws at random, or is beside one; None where there are none.
     """
 
     job: JobRecord
@@ -257,6 +293,7 @@ class Result:
     curve: Curve | None = None
     generated: tuple[Generated, ...] = ()
     began: float | None = None
+    draws: Draws | None = None
 
     @property
     def metrics(self) -> Mapping[str, float] | None:

@@ -6,14 +6,17 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from libbench.creation import told_of_python
 from libbench.errors import LibbenchError, UnsupportedError
+from libbench.explaining import not_compiled
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
+from libbench.lacking import Convert, NotConverted
 from libbench.result import CompileFacts
 from libbench.skeleton import Skeleton, arguments_of, skeleton_of
 from libbench.state import modes_put_back
@@ -30,7 +33,7 @@ class Built:
     Attributes:
         run: takes the tensors of the inputs and gives those of the outputs, in memory of their own.
         sizes: for which sizes it serves; None: only for those that it was made with.
-        fallbacks, artefact_bytes, notes: as in `CompileFacts`.
+        fallbacks, artefact_bytes, notes, baked: as in `CompileFacts`.
     """
 
     run: Run
@@ -38,6 +41,7 @@ class Built:
     fallbacks: tuple[str, ...] = ()
     artefact_bytes: int | None = None
     notes: tuple[str, ...] = ()
+    baked: tuple[str, ...] = ()
 
 
 Build = Callable[[Flat, Sequence[torch.Tensor], bool], Built]
@@ -103,6 +107,7 @@ class Traced:
             artefact_bytes=sum(known) if len(known) == len(sizes) else None,
             calls=self._calls,
             notes=tuple(dict.fromkeys(note for each in built for note in each.notes)),
+            baked=tuple(dict.fromkeys(what for each in built for what in each.baked)),
         )
 
     def release(self) -> None:
@@ -128,8 +133,10 @@ class Traced:
                 raise UnsupportedError(f"{self._name} does not keep what a call changes in the model: {what}")
             first = not self._graphs
             dynamic = not flat.numbers and (self._dynamic or (self._dynamic is None and not first))
-            with flat.state_put_back(), explained(self._name):
-                built = self._build(flat, flat.border(examples), dynamic)
+            given, baked = flat.border(examples), list[str]()
+            with flat.state_put_back(), explained(self._name), told_of_python(baked, lambda: flat(*given)):
+                built = self._build(flat, given, dynamic)
+            built = replace(built, baked=(*built.baked, *baked))
         fixed = tuple(tuple(leaf.shape) for leaf in leaves)
         self._graphs.append((skeleton, built.sizes or fixed, flat, built))
         return flat, built
@@ -203,17 +210,29 @@ def quiet() -> Iterator[None]:
         logging.disable(before)
 
 
+def converted(program: torch.export.ExportedProgram, convert: Convert) -> Any:
+    """Give what a compiler makes of an exported program, and keep its warnings from whoever compares.
+
+    Raises:
+        NotConverted: it does not take it; what it does not take is then found out by `explanation`.
+    """
+
+    def quietly(program: torch.export.ExportedProgram) -> Any:
+        with quiet():
+            return convert(program)
+
+    try:
+        return quietly(program)
+    except Exception as error:
+        raise NotConverted(program, quietly) from error
+
+
 @contextmanager
 def explained(name: str) -> Iterator[None]:
-    """Turn what a compiler raises into one line: its deepest cause, which its own errors wrap in advice."""
+    """Turn what a compiler raises into one line, as `not_compiled` does."""
     try:
         yield
+    except LibbenchError:
+        raise
     except Exception as error:
-        if isinstance(error, LibbenchError):
-            raise
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
-        lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
-        first = lines[0] if lines else type(cause).__name__
-        raise UnsupportedError(f"{name} cannot compile it: {type(cause).__name__}: {first}") from error
+        raise not_compiled(name, error) from error

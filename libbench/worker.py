@@ -15,6 +15,9 @@ from typing import Any
 import torch
 
 from libbench import environment
+from libbench.attempts import Attempts
+from libbench.drawn import Draws
+from libbench.faults import Attempt, Called
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
 from libbench.job import Job
@@ -24,7 +27,7 @@ from libbench.measured import Measurement
 from libbench.occupied import Others
 from libbench.records import decode
 from libbench.reruns import threads
-from libbench.result import Evaluation, Output, Preparation
+from libbench.result import Evaluation, Failure, Output, Preparation
 from libbench.settings import Timer, Tolerance
 from libbench.shares import Everything
 from libbench.side import Side
@@ -77,6 +80,7 @@ class Worker:
         self._sides = [Side(job, i, folder, watch, self._life, share) for i, job in enumerate(jobs)]
         self._watch = watch
         self._folder = folder
+        self._attempts = Attempts(self._sides[0])
         self._timed: list[TimedSide] = []
         self._moved: list[torch.Tensor] = []
         self._environment: Mapping[str, Any] | None = None
@@ -107,6 +111,22 @@ class Worker:
     def rerun(self) -> Rerun:
         """Compare the first side's first call with one that it had every right to make otherwise."""
         return self._sides[0].rerun()
+
+    def draws(self, seeds: Sequence[int], wanted: Sequence[str]) -> Draws:
+        """Give what the first side's first batch gives from each of several seeds."""
+        return self._sides[0].draws(seeds, wanted)
+
+    def explained(self, seconds: float) -> Failure:
+        """Say all that can be found out of why the only side could not be compiled; as for `Attempts`."""
+        return self._attempts.explained(seconds)
+
+    def called(self, inside: str, seconds: float) -> tuple[Called, ...]:
+        """Give the modules called in one of the only side's model; no limit of time can be kept here."""
+        return self._attempts.called(inside)
+
+    def attempt(self, path: str, inside: str, seconds: float) -> Attempt:
+        """Compile one of these modules alone; no limit of time can be kept here."""
+        return self._attempts.attempt(path, inside)
 
     def locate(self, tolerance: Mapping[str, Any], **asked: Any) -> Located:
         """Look for where the two sides part, after `prepare`.

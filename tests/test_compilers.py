@@ -71,6 +71,18 @@ def test_eager_runs_the_model_itself():
     assert found.facts is None
 
 
+def test_a_side_that_torch_has_left_to_python_says_why_nothing_is_compiled():
+    lstm = {"model": L(torch.nn.LSTM)(4, 3), "data": L(RandomInputs)(shapes=(2, 4), samples=6, batch_size=3)}
+
+    comparison = diff(lstm, {**lstm, "compiler": compiled()}, Plan(speed=False))
+
+    facts = comparison.target.facts
+    assert (facts.graphs, facts.calls) == (0, 0)
+    assert "left to Python: Dynamo does not support RNN, GRU, or LSTM" in facts.notes
+    assert comparison.target.preparation.seconds["imports"] > 0
+    assert comparison.target.preparation.compilation < comparison.target.preparation.first_call
+
+
 @pytest.mark.parametrize(("model", "graphs", "breaks"), [(Net, 1, 0), (Broken, 2, 1)])
 def test_a_compiled_side_says_how_many_graphs_it_has_and_where_they_broke(model, graphs, breaks):
     comparison = diff(config(model), config(model, compiler=compiled(dynamic=True)), Plan(speed=False))
@@ -151,6 +163,30 @@ def test_inductor_compiles_a_small_model_and_agrees():
     assert comparison.exit_code == 0
     assert comparison.target.preparation.facts.graphs >= 1
     assert comparison.target.preparation.cold is not None
+
+
+class Dropped(Net):
+    def forward(self, x):
+        return torch.nn.functional.dropout(super().forward(x) + 1, 0.5)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's own, of what it imports
+@pytest.mark.parametrize("rng", ["native", "same"])
+def test_inductor_draws_its_own_random_numbers_or_those_of_eager_torch(rng):
+    here = {"runner": L(Local)(threads=1)}  # where inductor is there already
+    target = config(Dropped, compiler=L(TorchCompile)(rng=rng), **here)
+
+    comparison = diff(config(Dropped, **here), target, Plan(speed=False))
+
+    assert comparison.exit_code == 0
+    (leaf,) = comparison.outputs.leaves
+    assert (leaf.draws is None, leaf.mismatches == 0) == (rng == "same", rng == "same")
+
+
+@pytest.mark.parametrize("compiler", [TorchCompile, AOTInductor])
+def test_another_policy_for_random_numbers_is_refused(compiler):
+    with pytest.raises(ValueError, match="rng must be 'native' or 'same', got 'equal'"):
+        compiler(rng="equal")
 
 
 def test_inductor_without_a_cxx_compiler_is_unavailable(tmp_path):

@@ -98,6 +98,13 @@ def test_a_traceback_shows_the_lines_of_the_file(tmp_path):
     assert last.line == "add = linear + zeros.view(4)"
 
 
+def test_annotations_are_what_the_file_says_and_no_text(tmp_path):
+    code = body("return (L_x_,)").replace("L_x_)", "L_x_: torch.Tensor)")
+    made = write(tmp_path / "sample", code=code)
+
+    assert GraphSample(made, seed=0).graph.forward.__annotations__ == {"L_x_": torch.Tensor}
+
+
 @pytest.mark.parametrize("end", ["return (L_x_,)", "raise ValueError"])
 def test_modes_are_as_before_whatever_a_graph_switches(tmp_path, end):
     code = body(

@@ -102,7 +102,7 @@ _HISTORY = (
 )
 _EXIT_CODES = (
     "Exit code: 0 same; 1 the target failed, or an output or a metric differs; 2 it could not be judged (the "
-    "reference failed or is stochastic, a config or flag is wrong, nothing was compared); 130 interrupted."
+    "reference failed or does not repeat itself, a config or flag is wrong, nothing was compared); 130 interrupted."
 )
 
 
@@ -110,7 +110,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     add_sides(parser, required=True)
     add_samples(parser.add_mutually_exclusive_group(), parser)
     add_list(parser, required=False)
-    parser.set_defaults(list=None)
+    parser.set_defaults(list=None, table=None)
     add_judging(parser)
     parser.add_argument(
         "--locate",
@@ -135,6 +135,9 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     )
     add_samples(lists, parser)
     add_list(parser, required=True)
+    parser.add_argument(
+        "--table", metavar="KEY", help="print the rows as a table, too, with a column for each value of KEY"
+    )
     add_judging(parser)
     add_common(parser)
     add_pages(parser)

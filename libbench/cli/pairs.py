@@ -12,7 +12,7 @@ from pathlib import Path
 from libbench.cli.plans import jobs_flags
 from libbench.config import expand
 from libbench.diff import load_side
-from libbench.errors import LibbenchError
+from libbench.errors import LibbenchError, did_you_mean
 from libbench.job import Job
 from libbench.rows import Row
 from libbench.saved import AnySide
@@ -81,6 +81,30 @@ def rows_of(arguments: argparse.Namespace) -> list[Row]:
     return [Row(*pair, name) for pair, name in zip(pairs, _names(pairs), strict=True)]
 
 
+def places_of(rows: Sequence[Row], key: str) -> list[tuple[str, str]]:
+    """Give the line and the column of each row in a table that has a column for each value of an overridden key.
+
+    The line is called by what else tells the row from the others.
+
+    Raises:
+        LibbenchError: no row overrides the key.
+    """
+    pairs = [(row.reference, row.target) for row in rows]
+    places, keys = [], []
+    for row, (reference, target), words in zip(rows, pairs, _words(pairs), strict=True):
+        sides = {"": _overrides(target), "ref.": _overrides(reference)}
+        keys += [own for overrides in sides.values() for own in overrides]
+        prefix = next((prefix for prefix, overrides in sides.items() if key in overrides), None)
+        value = "-" if prefix is None else sides[prefix][key]
+        left = [word for word in words if prefix is None or word != f"{prefix}{key}={value}"]
+        sample = [] if row.sample is None else [row.sample.path]
+        places.append((" ".join([*sample, *left]) or _made_of(target)[0], value))
+    if key not in keys:
+        hint = did_you_mean(key, keys)
+        raise LibbenchError(f"--table wants a key that is overridden, as by --set, got {key!r}{hint}")
+    return places
+
+
 def pairs_on(arguments: argparse.Namespace, sample: Path) -> list[tuple[AnySide, AnySide, str]]:
     """Load the pairs of the flags with a graph sample as their model, each with a name where there are several."""
     pairs = _pairs(_groups(arguments, _loader(arguments, str(sample.resolve()))))
@@ -133,17 +157,27 @@ def _lines(arguments: argparse.Namespace) -> Iterator[tuple[str, argparse.Namesp
 
 
 def _names(pairs: Sequence[tuple[AnySide, AnySide]]) -> list[str]:
+    return [" ".join(words) or target.name for words, (_, target) in zip(_words(pairs), pairs, strict=True)]
+
+
+def _words(pairs: Sequence[tuple[AnySide, AnySide]]) -> list[list[str]]:
     """Give each pair the words that are not those of all: file names, and overrides as they are written."""
     made = [(_made_of(reference), _made_of(target)) for reference, target in pairs]
     ours, theirs = (set.intersection(*map(set, column)) if column else set() for column in zip(*made, strict=True))
-    names = []
-    for (reference, target), (_, side) in zip(made, pairs, strict=True):
+    found = []
+    for reference, target in made:
         own = [f"ref.{word}" for word in reference if word not in ours and word not in target]
-        names.append(" ".join([*own, *(word for word in target if word not in theirs)]) or side.name)
-    return names
+        found.append([*own, *(word for word in target if word not in theirs)])
+    return found
 
 
 def _made_of(side: AnySide) -> list[str]:
     if not isinstance(side, Job) or side.file is None:
         return [side.name]
     return [Path(side.file).stem, *side.overrides]
+
+
+def _overrides(side: AnySide) -> dict[str, str]:
+    """Give what a side overrides, by key; the last word counts."""
+    lines = side.overrides if isinstance(side, Job) else ()
+    return {key: value for key, _, value in (line.partition("=") for line in lines)}

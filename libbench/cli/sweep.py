@@ -12,17 +12,18 @@ from libbench.cli.graphs import sample_rows, wants_samples
 from libbench.cli.kept import Kept, summary_files
 from libbench.cli.output import style_of, tell
 from libbench.cli.pages import check_pages, write_pages
-from libbench.cli.pairs import rows_of
+from libbench.cli.pairs import places_of, rows_of
 from libbench.cli.plans import plan_of, with_traceback
 from libbench.cli.progress import Progress
 from libbench.errors import LibbenchError
 from libbench.interfaces import Event
 from libbench.plan import Plan
 from libbench.records import encode
+from libbench.report.grid import render_grid
 from libbench.report.json import from_json, to_json
 from libbench.report.results import Entry, Listed
 from libbench.report.rows import Outcome, RowTable, render_summary
-from libbench.report.summaries import RowItem, of_rows, row_item
+from libbench.report.summaries import RowItem, of_rows, row_item, squares_of
 from libbench.report.words import plural
 from libbench.result import Comparison
 from libbench.rowfile import SAMPLE, RowFile
@@ -30,6 +31,8 @@ from libbench.rows import Row, check_rows, is_broken, is_settled, key_of, run_ro
 
 Keyed = dict[str, Row]
 TellRow = Callable[[Row, Comparison], None]
+Take = Callable[[str, Comparison], None]
+"""Is told of every row by its key."""
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -42,19 +45,23 @@ def run_list(listed: Sequence[Row], arguments: argparse.Namespace, tell_row: Tel
     """Run the rows of a list that are not done, print each, and give the largest exit code of all.
 
     Args:
-        arguments: those of `libbench sweep`; where `to` is None, no row was done before and none is kept.
+        arguments: those of `libbench sweep`; where `to` is None, no row was done before and none is kept. With a
+            `table`, a key, rows are printed as a table, too, when all are done.
         tell_row: is told of every row, those that were done before first, each before it is printed.
     """
     plan = plan_of(arguments)
     rows: Keyed = {}
     for row in listed:
         rows.setdefault(key_of(row, plan), row)
+    numbers = {key: number for number, key in enumerate(rows)}
+    places = None if arguments.table is None else places_of(list(rows.values()), arguments.table)
     with _row_file(arguments.to) as file:
-        kept: Kept[RowItem] = Kept(summary_files(arguments, lambda found: of_rows(found, len(rows))))
+        kept: Kept[RowItem] = Kept(summary_files(arguments, lambda found: of_rows(found, len(rows), arguments.table)))
 
-        def take(row: Row, comparison: Comparison) -> None:
-            kept.keep(len(kept.all), row_item(row.name, comparison))
-            tell_row(row, comparison)
+        def take(key: str, comparison: Comparison) -> None:
+            place = None if places is None else places[numbers[key]]
+            kept.keep(len(kept.all), row_item(rows[key].name, comparison, numbers[key], place))
+            tell_row(rows[key], comparison)
 
         outcomes = _known(file, rows, take, retry=arguments.retry)
         left = {key: row for key, row in rows.items() if key not in outcomes}
@@ -65,6 +72,8 @@ def run_list(listed: Sequence[Row], arguments: argparse.Namespace, tell_row: Tel
         finally:
             kept.close()
         kept.put("")
+        if places is not None:
+            kept.put(render_grid(arguments.table, squares_of(kept.all), **style_of()) + "\n")
         kept.put(render_summary([outcomes[key] for key in rows], **style_of()))
         if arguments.html is not None or arguments.plots is not None:
             entries = [Entry(row.name, from_json(file.read(key)), row.sample) for key, row in rows.items()]
@@ -81,7 +90,7 @@ def _row_file(path: Path | None) -> Iterator[RowFile]:
         yield stack.enter_context(RowFile(path))
 
 
-def _known(file: RowFile, rows: Keyed, take: TellRow, *, retry: bool) -> dict[str, Outcome]:
+def _known(file: RowFile, rows: Keyed, take: Take, *, retry: bool) -> dict[str, Outcome]:
     """Give what came of the rows that need not be run again."""
     found = {}
     for key in [key for key in rows if key in file.rows]:
@@ -91,7 +100,7 @@ def _known(file: RowFile, rows: Keyed, take: TellRow, *, retry: bool) -> dict[st
             raise LibbenchError(f"the row {rows[key].name!r} in {file.path} cannot be read: {error}") from error
         if is_settled(comparison) if retry else not is_broken(comparison):
             found[key] = Outcome.of(comparison)
-            take(rows[key], comparison)
+            take(key, comparison)
     return found
 
 
@@ -112,7 +121,7 @@ def _run(
     outcomes: dict[str, Outcome],
     file: RowFile,
     rows: Keyed,
-    take: TellRow,
+    take: Take,
     *,
     prints: bool,
 ) -> None:
@@ -134,7 +143,7 @@ def _run(
                 file.add(key, {"row": row.name, **sample, **to_json(comparison)})
                 outcomes[key] = Outcome.of(comparison)
                 with progress.aside():
-                    take(row, comparison)
+                    take(key, comparison)
                 text = table.line(len(outcomes), row.name, comparison)
                 if prints:
                     progress.print(with_traceback(text, arguments, comparison.reference, comparison.target))

@@ -10,7 +10,7 @@ import torch
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
-from libbench.traced import Built, Run, Traced, exported, quiet
+from libbench.traced import Built, Run, Traced, converted, exported, quiet
 
 _OWN = ("alloc", "getitem", "Total")
 """Rows of ExecuTorch's table that are no operators."""
@@ -38,12 +38,12 @@ class ExecuTorch:
             runtime = need("executorch.runtime", extra="executorch", purpose=purpose)
             version = need("executorch.version", extra="executorch", purpose=purpose)
 
+        def convert(program: torch.export.ExportedProgram) -> tuple[Any, bytes]:
+            lowered = exir.to_edge_transform_and_lower(program, partitioner=[xnnpack.XnnpackPartitioner()])
+            return lowered, lowered.to_executorch().buffer
+
         def build(flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
-            with quiet():
-                lowered = exir.to_edge_transform_and_lower(
-                    exported(flat, examples, dynamic), partitioner=[xnnpack.XnnpackPartitioner()]
-                )
-                program = lowered.to_executorch().buffer
+            lowered, program = converted(exported(flat, examples, dynamic), convert)
             info = devtools.get_delegation_info(lowered.exported_program().graph_module)
             return Built(_run(runtime, program), fallbacks=_fallbacks(info), artefact_bytes=len(program))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,7 +11,9 @@ import torch
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
-from libbench.traced import Built, Run, Traced, exported, quiet
+from libbench.traced import Built, Run, Traced, converted, exported
+
+_ERRORS = Path("/proc/self/fd/2")
 
 
 class Iree:
@@ -28,22 +31,45 @@ class Iree:
             UnsupportedError: the method cannot be exported or compiled.
         """
         aot = need("iree.turbine.aot", extra="iree", purpose="compiling a model by IREE")
+        decompositions = need("iree.turbine.aot.decompositions", extra="iree", purpose="compiling a model by IREE")
         compiler = need("iree.compiler.version", extra="iree", purpose="compiling a model by IREE")
         runtime = need("iree.runtime", extra="iree", purpose="running a model by IREE")
 
+        def convert(program: torch.export.ExportedProgram) -> bytes:
+            # Its importer takes no operators that work in place, and fewer than torch exports.
+            operators = torch.export.default_decompositions()
+            operators.update(decompositions.current_aot_decompositions())  # type: ignore[no-untyped-call]
+            output = aot.export(program.run_decompositions(operators))
+            # By itself it makes float32 of float64.
+            output.session.set_flags("--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false")
+            begin = _written()
+            try:
+                return bytes(output.compile(save_to=None, target_backends="llvm-cpu").map_memory())
+            except RuntimeError as error:
+                raise RuntimeError(_diagnosis(begin) or str(error)) from None
+
         def build(flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
-            program = exported(flat, examples, dynamic)
-            with quiet():
-                # Its importer takes no operators that work in place.
-                output = aot.export(program.run_decompositions({}))
-                # By itself it makes float32 of float64.
-                output.session.set_flags("--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false")
-                code = bytes(output.compile(save_to=None, target_backends="llvm-cpu").map_memory())
+            code = converted(exported(flat, examples, dynamic), convert)
             return Built(_run(runtime, code), artefact_bytes=len(code))
 
         carry = {torch.bfloat16: torch.float32}
         traced = Traced("IREE", model, method, build, dynamic=False, carry=carry)
         return traced.compiled(example, f"IREE {compiler.VERSION} llvm-cpu, torch {torch.__version__}")
+
+
+def _written() -> int:
+    """Give how much standard error holds; 0 where it is no file."""
+    return _ERRORS.stat().st_size if _ERRORS.is_file() else 0
+
+
+def _diagnosis(begin: int) -> str:
+    """Give the errors that IREE has written to standard error since, the only place where it says what is wrong."""
+    if not _ERRORS.is_file():
+        return ""
+    with _ERRORS.open("rb") as file:
+        file.seek(begin)
+        lines = file.read().decode(errors="replace").splitlines()
+    return "\n".join(line.partition("error: ")[2] for line in lines if "error: " in line)
 
 
 def _run(runtime: Any, code: bytes) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, get_args
@@ -14,7 +15,7 @@ from libbench.errors import UnavailableError, UnsupportedError, did_you_mean
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
-from libbench.traced import Built, Run, Traced, exported, quiet, sizes_of
+from libbench.traced import Built, Run, Traced, converted, exported, sizes_of
 
 Level = Literal["disabled", "basic", "extended", "all"]
 _LEVELS = {"disabled": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED"}
@@ -78,11 +79,19 @@ class OnnxRuntime:
     def _build(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
         program = exported(flat, examples, dynamic)
         results = [f"output_{i}" for i in range(len(flat.results))]
-        with TemporaryDirectory() as folder, quiet():
+        onnx, session, size = converted(program, partial(self._converted, names=flat.names, results=results))
+        note = f"opset {onnx.model.opset_imports['']}"
+        return Built(_run(session, flat.names, results), sizes_of(program), artefact_bytes=size, notes=(note,))
+
+    def _converted(
+        self, program: torch.export.ExportedProgram, names: Sequence[str], results: Sequence[str]
+    ) -> tuple[Any, Any, int]:
+        """Give a program in ONNX, a session that runs that, and its bytes."""
+        with TemporaryDirectory() as folder:
             file = Path(folder) / "model.onnx"
             onnx = torch.onnx.export(
                 program,
-                input_names=flat.names,
+                input_names=names,
                 output_names=results,
                 opset_version=self.opset,
                 dynamo=True,
@@ -91,10 +100,7 @@ class OnnxRuntime:
             if onnx is None:
                 raise UnsupportedError("torch gave no ONNX program")
             onnx.save(file)
-            size = sum(each.stat().st_size for each in Path(folder).iterdir())
-            session = self._session(file)
-        note = f"opset {onnx.model.opset_imports['']}"
-        return Built(_run(session, flat.names, results), sizes_of(program), artefact_bytes=size, notes=(note,))
+            return onnx, self._session(file), sum(each.stat().st_size for each in Path(folder).iterdir())
 
     def _session(self, file: Path) -> Any:
         runtime = need("onnxruntime", extra="onnx", purpose="running a model by ONNX Runtime")

@@ -16,7 +16,7 @@ from libbench.errors import UnavailableError
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
-from libbench.traced import Built, Run, Traced, exported, quiet, sizes_of
+from libbench.traced import Built, Run, Traced, converted, exported, sizes_of
 
 Precision = Literal["f32", "f16", "bf16"]
 
@@ -56,12 +56,14 @@ class OpenVino:
             there = ", ".join(core.available_devices)
             raise UnavailableError(f"OpenVINO has no device {self.target!r} here, only {there}")
 
+        def convert(program: torch.export.ExportedProgram) -> tuple[Any, Any]:
+            found = openvino.convert_model(program)
+            return found.get_ops(), core.compile_model(found, self.target, self._settings())
+
         def build(flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
             program = exported(flat, examples, dynamic)
-            with quiet():
-                converted = openvino.convert_model(program)
-            compiled = core.compile_model(converted, self.target, self._settings())
-            size = sum(node.data.nbytes for node in converted.get_ops() if node.get_type_name() == "Constant")
+            operators, compiled = converted(program, convert)
+            size = sum(node.data.nbytes for node in operators if node.get_type_name() == "Constant")
             return Built(_run(compiled), sizes_of(program), artefact_bytes=size, notes=(_precisions(compiled),))
 
         carry = {torch.bfloat16: torch.float32}

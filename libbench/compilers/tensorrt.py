@@ -11,7 +11,7 @@ from libbench.errors import UnavailableError
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
-from libbench.traced import Built, Traced, exported, quiet, sizes_of
+from libbench.traced import Built, Traced, converted, exported, sizes_of
 
 
 class TensorRT:
@@ -43,8 +43,9 @@ class TensorRT:
 
         def build(flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
             program = exported(flat, examples, dynamic)
-            with quiet():
-                module = tensorrt.dynamo.compile(program, inputs=list(examples), **self.settings)
+            module = converted(
+                program, lambda program: tensorrt.dynamo.compile(program, inputs=list(examples), **self.settings)
+            )
             return Built(lambda tensors: module(*tensors), sizes_of(program), fallbacks=_left_to_torch(module))
 
         traced = Traced("TensorRT", model, method, build, dynamic=self.dynamic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -9,7 +10,8 @@ from typing import Any
 
 import torch
 
-from libbench.inductor import is_cold, new_code, require_cxx
+from libbench.explaining import GraphEnds
+from libbench.inductor import Rng, check_rng, is_cold, new_code, require_cxx, with_rng
 from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
 from libbench.result import CompileFacts
@@ -42,6 +44,8 @@ class TorchCompile:
         options: settings of the backend, such as `{"freezing": True}`.
         dynamic: True, False, or None to let torch find out.
         fullgraph: True makes a graph break an error.
+        rng: "native" lets inductor draw random numbers in its own way, as it does for its users; "same" lets it draw
+            those that eager torch draws from the same seed, by slower code. Other backends draw as eager torch does.
     """
 
     def __init__(
@@ -51,7 +55,9 @@ class TorchCompile:
         options: Mapping[str, Any] | None = None,
         dynamic: bool | None = None,
         fullgraph: bool = False,
+        rng: Rng = "native",
     ) -> None:
+        check_rng(rng)
         if mode is not None and options is not None:
             raise ValueError(f"mode and options cannot both be given, got {mode!r} and {options!r}")
         self.backend = backend
@@ -59,6 +65,7 @@ class TorchCompile:
         self.options = options
         self.dynamic = dynamic
         self.fullgraph = fullgraph
+        self.rng = rng
 
     def compile(self, model: Any, example: Batch, method: str) -> Compiled:
         """Give the optimised method; nothing is traced before its first call.
@@ -112,7 +119,7 @@ class TorchCompile:
         options = dict(self.options) if self.options is not None else None
         if self.backend == "inductor":
             wrapped: Callable[..., Any] = torch._TorchCompileInductorWrapper(  # type: ignore[no-untyped-call]
-                self.mode, options, self.dynamic
+                self.mode, with_rng(options, self.rng), self.dynamic
             )
             return wrapped
         from torch._dynamo import lookup_backend
@@ -135,6 +142,8 @@ class _Counting:
         self._backend = backend
         self._graphs: list[Any] = []
         self._breaks_before = _breaks()
+        self._left_before = _left_to_python()
+        self._ends = GraphEnds()
         self._new_code = new_code()
         self._size: tuple[int, int | None] = (0, None)
 
@@ -165,7 +174,26 @@ class _Counting:
             recompiles=len(set(self._graphs)) - len(frames),
             artefact_bytes=self._size[1],
             calls=self.calls,
+            notes=self._ends.told() or (() if graphs else self._left()),
         )
+
+    def _left(self) -> tuple[str, ...]:
+        """Say why torch has left all of it to Python, which ends no graph."""
+        return tuple(map(_why_left, _left_to_python() - self._left_before))
+
+
+def _left_to_python() -> Counter[str]:
+    """Give what of this process torch could not trace so far, each with how often."""
+    from torch._dynamo.utils import counters
+
+    return Counter(counters["unimplemented"])
+
+
+def _why_left(text: str) -> str:
+    """Say in one line what torch says in several."""
+    lines = [line.strip() for line in text.splitlines()]
+    why = next((line.removeprefix("Explanation: ") for line in lines if line.startswith("Explanation: ")), lines[0])
+    return f"left to Python: {why.rstrip('.')}"
 
 
 def _breaks() -> int:
@@ -190,7 +218,11 @@ class _Entry:
         kept = [(tensor, tensor.clone()) for _, tensor in tensors((args, kwargs))]
         random_state = torch.get_rng_state()
         self._model.compile(**self._arguments)
-        outputs = self._method(*args, **kwargs)
+        try:
+            outputs = self._method(*args, **kwargs)
+        except Exception:
+            self._model._compiled_call_impl = None
+            raise
         if self._counting.calls:
             self._chosen = self._method
             return outputs

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import torch
 
+from libbench.creation import told_of_numbers
 from libbench.errors import UnsupportedError
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
@@ -45,11 +46,13 @@ class TorchScript:
         return self._scripted(model, method, version)
 
     def _trace(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
+        baked: list[str] = []
         with quiet():
-            # Its own check calls the model again, which a model that draws at random does not stand.
-            script = torch.jit.trace(flat, tuple(examples), check_trace=False)  # type: ignore[no-untyped-call]
+            with told_of_numbers(baked):
+                # Its own check calls the model again, which a model that draws at random does not stand.
+                script = torch.jit.trace(flat, tuple(examples), check_trace=False)  # type: ignore[no-untyped-call]
             script = self._frozen(script)
-            return Built(lambda tensors: script(*tensors), artefact_bytes=_size(script))
+            return Built(lambda tensors: script(*tensors), artefact_bytes=_size(script), baked=tuple(baked))
 
     def _scripted(self, model: Any, method: str, version: str) -> Compiled:
         with quiet(), explained("torch.jit.script"):

@@ -12,7 +12,7 @@ import torch
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.optional import need
-from libbench.traced import Built, Run, Traced, exported, quiet
+from libbench.traced import Built, Run, Traced, converted, exported, quiet
 
 _ALIGNMENT = 64
 """Bytes; TVM reads no tensor that begins elsewhere."""
@@ -41,11 +41,12 @@ class Tvm:
             tvm = need("tvm", extra="tvm", purpose="compiling a model by TVM")
             frontend = need("tvm.relax.frontend.torch", extra="tvm", purpose="compiling a model by TVM")
 
+        def convert(program: torch.export.ExportedProgram) -> Any:
+            module = frontend.from_exported_program(program)
+            return tvm.compile(module, target=tvm.target.Target(self.target))
+
         def build(flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
-            program = exported(flat, examples, dynamic)
-            with quiet():
-                module = frontend.from_exported_program(program)
-                executable = tvm.compile(module, target=tvm.target.Target(self.target))
+            executable = converted(exported(flat, examples, dynamic), convert)
             return Built(_run(tvm, executable), artefact_bytes=_size(executable))
 
         traced = Traced("TVM", model, method, build, dynamic=False)

@@ -27,7 +27,7 @@ def diff_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-speed", action="store_true", help="do not time")
     _add_traceback(parser)
     # What libbench diff asks besides has no flag here.
-    parser.set_defaults(budget=None, quick=False)
+    parser.set_defaults(budget=None, quick=False, table=None)
     return parser.parse_args(argv)
 
 

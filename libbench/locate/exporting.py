@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
+from libbench.codelines import line_in
 from libbench.errors import LibbenchError
 from libbench.locate.graph import Given, Graph, Held, Made, Op, leaves, replaced, shapes_of
-from libbench.locate.lines import line_in
 from libbench.locate.recording import given_of
 from libbench.locate.watching import paths_of
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
+from libbench.codelines import place_of
 from libbench.locate.autocasting import Autocast
 from libbench.locate.capture import Runnable
 from libbench.locate.deviation import errors_of, level_of, ratio_of, rounding_of, usual, verdict_of, worst
-from libbench.locate.lines import place_of
 from libbench.locate.spilling import Spill
 from libbench.locate.values import dtype_of, not_finite
 from libbench.locate.watching import Call, paths_of, watched

@@ -9,8 +9,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakIdKeyDictionary
 
+from libbench.codelines import current_line
 from libbench.locate.graph import Given, Graph, Held, Link, Made, Op, leaves, replaced, shapes_of
-from libbench.locate.lines import current_line
 from libbench.locate.watching import Watched, watched
 from libbench.tree import tensors
 

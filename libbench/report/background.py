@@ -14,17 +14,31 @@ from libbench.report.words import apart, cut, differ, figure, listed, nbytes, on
 from libbench.result import Comparison, Failure, Preparation, Result
 
 _ROWS = (Column("", least=16), Column("reference", least=20), Column("target", least=20))
+_FAULTS = (
+    Column("cannot be taken", least=24),
+    Column("count", right=True),
+    Column("module", least=16, drop=1),
+    Column("line", least=32),
+)
 PASSING = ("load",)
 """What differs from one minute to the next and is no difference of the environment."""
 
 
 def write_failure(page: Page, name: str, failure: Failure, verbose: bool) -> None:
     """Write how a side failed, with its traceback under --verbose; nothing where the headline has said all."""
-    if not verbose and failure.message == cut(failure.message, LONGEST):
+    said = not verbose and failure.message == cut(failure.message, LONGEST)
+    if said and not failure.faults:
         return
     where = f"{name}, " if name else ""
-    text = f"{where}{failure.stage} ({failure.kind}): {cut(failure.message, 10 * page.width)}"
-    page.entry("failure", text, "bad")
+    by = f", {failure.compiler}" if failure.compiler else ""
+    text = "" if said else f": {cut(failure.message, 10 * page.width)}"
+    page.entry("failure", f"{where}{failure.stage}{by} ({failure.kind}){text}", "bad")
+    if failure.faults:
+        page.table(_FAULTS, [[each.what, str(each.count), each.module, each.source] for each in failure.faults])
+        for why in list(dict.fromkeys(each.why for each in failure.faults if each.why))[: None if verbose else 1]:
+            page.item(f"in the compiler's words: {why}" if verbose else cut(f"in the compiler's words: {why}", 150))
+    if failure.smallest and failure.smallest.message and verbose:
+        page.item(f"{failure.smallest.path} alone: {failure.smallest.message}")
     if verbose and failure.traceback:
         page.verbatim(failure.traceback)
 

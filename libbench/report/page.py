@@ -16,7 +16,7 @@ from libbench.report.words import Tone, cut, one_line, printable, shorten, short
 LABEL = 13
 """Columns of the labels at the left edge."""
 _NARROWEST = 80
-_GAP = 2
+GAP = 2
 _NARROWEST_COLUMN = 8
 _STYLES: dict[Tone, str] = {
     "good": "bold green",
@@ -185,7 +185,7 @@ class TextPage:
                 fill = " " * (width - cell_len(text))
                 line.append(fill if column.right else "")
                 line.append(text, _STYLES[tone])
-                line.append(("" if column.right else fill) + " " * _GAP)
+                line.append(("" if column.right else fill) + " " * GAP)
             line.rstrip()
             self._lines.append(line)
 
@@ -203,7 +203,7 @@ def _fitted(
     natural = dict(enumerate(_widths(columns, rows)))
     kept = list(range(len(columns)))
     while True:
-        room = width - _GAP * (len(kept) - 1)
+        room = width - GAP * (len(kept) - 1)
         found = _shrunk(natural, {i: columns[i].least or natural[i] for i in kept}, room)
         droppable = [i for i in kept if columns[i].drop]
         if sum(found.values()) <= room or not droppable:

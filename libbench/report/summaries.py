@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from libbench.history import History, Trend
+from libbench.report.grid import Square, columns_of, footer, notes_of, square_of, table_lines
 from libbench.report.headline import headline
 from libbench.report.history import COLUMNS as PAIRS
 from libbench.report.history import change_cell, outcome_cell, remarks, render_trend, rows, worst_first
@@ -50,31 +51,61 @@ def of_results(results: Sequence[Result]) -> Summary:
 
 @dataclass(frozen=True)
 class RowItem:
-    """What the summary of a list takes of a row, and the verdict on it."""
+    """What the summary of a list takes of a row.
+
+    Attributes:
+        word: the verdict on it.
+        number: which row of the list it is.
+        square: its place in a table, and what stands there; None where rows are not shown as one.
+    """
 
     item: Item
     word: str
+    number: int = 0
+    square: Square | None = None
 
 
-def row_item(name: str, comparison: Comparison) -> RowItem:
-    """Take it from the comparison of a row."""
+def row_item(name: str, comparison: Comparison, number: int = 0, place: tuple[str, str] | None = None) -> RowItem:
+    """Take it from the comparison of a row.
+
+    Args:
+        number: which row of the list it is.
+        place: the titles of its line and its column in a table; None where rows are not shown as one.
+    """
     word = verdict_word(comparison)
     odd = [_check_case(name, comparison, check) for check in comparison.checks if check.verdict != "same"]
     state = gravest(case.state for case in odd) if comparison.complete else "error"
     detail = "" if state == "passed" else "\n".join([headline(comparison), *(f"{c.name}: {c.text}" for c in odd)])
     case = Case("libbench sweep", name, state, word, finding(comparison, word), detail, comparison.seconds)
-    return RowItem(Item(name, texts(row_cells(name, comparison, speed=True)), (case,), detail), word)
+    item = Item(name, texts(row_cells(name, comparison, speed=True)), (case,), detail)
+    return RowItem(item, word, number, None if place is None else square_of(*place, comparison))
 
 
-def of_rows(found: Sequence[RowItem], total: int) -> Summary:
+def of_rows(found: Sequence[RowItem], total: int, key: str | None = None) -> Summary:
     """Give the summary of `libbench sweep`: a line and a case for each row that is done.
 
     Args:
         total: how many rows there will be.
+        key: what the columns are values of, where rows are shown as a table; a line is then one of that.
     """
     done = plural(total, "row") if len(found) == total else f"{len(found):,} of {plural(total, 'row')}"
     said = [done, *(text for text, _ in counted(each.word for each in found))]
-    return Summary(" · ".join(said), HEADS, tuple(each.item for each in found))
+    if key is None:
+        return Summary(" · ".join(said), HEADS, tuple(each.item for each in found))
+    squares = squares_of(found)
+    lines = tuple(_line_item(title, texts([title, *cells]), found) for title, cells in table_lines(squares))
+    return Summary(" · ".join(said), (f"{key}=", *columns_of(squares)), lines, (*footer(squares), *notes_of(squares)))
+
+
+def squares_of(found: Sequence[RowItem]) -> list[Square]:
+    """Give what a table shows, in the order of the list."""
+    return [each.square for each in sorted(found, key=lambda each: each.number) if each.square is not None]
+
+
+def _line_item(title: str, cells: tuple[str, ...], found: Sequence[RowItem]) -> Item:
+    items = [each.item for each in found if each.square is not None and each.square.line == title]
+    details = [f"{item.name}: {item.detail}" for item in items if item.detail]
+    return Item(title, cells, tuple(case for item in items for case in item.cases), "\n\n".join(details))
 
 
 def of_history(history: History) -> Summary:

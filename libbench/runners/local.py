@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from libbench.conversation import SEARCH, check_limits
 from libbench.interfaces import Session, Watch
 from libbench.job import Job
 from libbench.worker import Worker
@@ -14,13 +15,14 @@ class Local:
 
     Args:
         threads: torch's threads; None for all usable cores but one.
+        search: as of `Process`; what is begun in that time is ended after it.
     """
 
     processes = 1
 
-    def __init__(self, threads: int | None = None) -> None:
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads must be at least 1, got {threads}")
+    def __init__(self, threads: int | None = None, search: float = SEARCH) -> None:
+        check_limits(threads=threads, search=search)
+        self.search = search
         self.threads = threads
 
     def open(self, *jobs: Job, folder: Path, watch: Watch) -> Session:

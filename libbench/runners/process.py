@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from libbench.child import Child
-from libbench.conversation import LOG, Conversation, check_limits, opening
+from libbench.conversation import LOG, SEARCH, Conversation, check_limits, opening
 from libbench.interfaces import Session, Watch
 from libbench.job import Job
 from libbench.serve import serve
@@ -20,12 +20,20 @@ class Process:
         processes: fresh processes for a timing, at least 1.
         memory: bytes that the child and all that it started may take together, above 0; then they are killed. What
             torch takes by itself, some 300 MB, is counted in. None sets no limit.
+        search: seconds that are spent on a side that cannot be compiled, to find all operators that the compiler does
+            not take and the smallest module in which it fails; 0 for none.
     """
 
     def __init__(
-        self, timeout: float = 600.0, threads: int | None = None, processes: int = 5, memory: int | None = None
+        self,
+        timeout: float = 600.0,
+        threads: int | None = None,
+        processes: int = 5,
+        memory: int | None = None,
+        search: float = SEARCH,
     ) -> None:
-        check_limits(timeout, threads, processes, memory)
+        check_limits(timeout, threads, processes, memory, search)
+        self.search = search
         self.memory = memory
         self.timeout = timeout
         self.threads = threads

@@ -44,8 +44,6 @@ class GraphSample(torch.nn.Module):
         SampleError: the sample is wrong.
     """
 
-    _place: torch.Tensor
-
     def __init__(
         self,
         path: str | Path,
@@ -90,7 +88,7 @@ class GraphSample(torch.nn.Module):
         """
         if not self._keeps_modes:
             return self.graph(**inputs)
-        with modes_kept(self._place.device.type):
+        with modes_kept(self._where().type):
             return self.graph(**inputs)
 
     @property
@@ -102,6 +100,10 @@ class GraphSample(torch.nn.Module):
         """Give the names of the arguments that a call brings."""
         return tuple(each.name for each in self.sample.arguments if each.name not in self._bound)
 
+    def _where(self) -> torch.device:
+        # A buffer that the class declares would keep torch.jit.script from getting any further.
+        return self.get_buffer("_place").device
+
     def _made(self, device: str) -> type[torch.nn.Module]:
         what = repr((str(self.sample.code.resolve()), device, self._bound))
         # Compilers look the names that code uses up in the module that it says it is of.
@@ -112,12 +114,12 @@ class GraphSample(torch.nn.Module):
         return found
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> GraphSample:
-        before = self._place.device
+        before = self._where()
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         own = (*self.graph.parameters(), *self.graph.buffers())
         self._weights.keep({tensor.data_ptr() for tensor in own})
-        if self._place.device != before:
-            self.graph.__class__ = self._made(str(self._place.device))
+        if self._where() != before:
+            self.graph.__class__ = self._made(str(self._where()))
         return self
 
 

@@ -35,7 +35,7 @@ def rewritten(file: Path, device: str, bound: Collection[str]) -> CodeType:
         if _PLACED.search("\n".join(lines[statement.lineno - 1 : statement.end_lineno])):
             ast.fix_missing_locations(_Devices(device).visit(statement))
     _bind(forward, bound)
-    return compile(tree, str(file), "exec")
+    return compile(tree, str(file), "exec", dont_inherit=True)  # not with the flags of this module
 
 
 def changes_modes(file: Path) -> bool:

@@ -6,6 +6,7 @@ import inspect
 import linecache
 import re
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -14,9 +15,12 @@ from typing import Any
 import torch
 
 _TORCH = str(Path(torch.__file__).parent)
+_TOOLS = tuple(str(Path(_TORCH).with_name(name)) for name in ("numpy", "sympy"))
+"""What models and torch call to reckon with."""
 _NN = str(Path(_TORCH, "nn"))
-_SEARCH = str(Path(__file__).parent)
-_HERE = str(Path(__file__).parent.parent)
+_HERE = str(Path(__file__).parent)
+_FLAT = str(Path(_HERE, "flat.py"))
+_SEARCH = str(Path(_HERE, "locate"))
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
@@ -44,6 +48,34 @@ def line_in(trace: str) -> str:
     return _innermost(found[::-1])
 
 
+def line_in_stack(stack: Sequence[traceback.FrameSummary]) -> str:
+    """Give the same of a stack, whose innermost frame stands last; empty where there is none."""
+    return _innermost([(frame.filename, frame.lineno or 0) for frame in reversed(stack)])
+
+
+def line_at(file: str, line: int) -> str:
+    """Give the same of a place; empty where it is not the model's own."""
+    return "" if _foreign(file) else _written(file, line)
+
+
+def line_of(error: BaseException) -> str:
+    """Give the same of the place where an error came up, in code that libbench has called; empty where that is not."""
+    stack = getattr(error, "real_stack", None)
+    if stack:  # torch has followed the code without running it
+        return line_in_stack(stack)
+    found: list[tuple[str, int]] = []
+    model = False
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        # Further out than the last of libbench is who has asked for it; what that calls itself is no model, but for
+        # what it calls in the place of torch.
+        found = [] if file.startswith(_HERE) else [(file, line), *found]
+        model = file == _FLAT or file.startswith(_TORCH) or (model and bool(found))
+        if not model:
+            found = []
+    return _innermost(found) or line_in(str(error))
+
+
 def place_of(module: Any) -> str:
     """Give `file:line` of a module's `forward`, or of its class; empty for what has no Python source."""
     for thing in (getattr(type(module), "forward", None), type(module)):
@@ -62,7 +94,7 @@ def _innermost(found: Sequence[tuple[str, int]]) -> str:
 
 
 def _foreign(file: str) -> bool:
-    return file.startswith((_TORCH, _HERE, "<"))
+    return file.startswith((_TORCH, _HERE, *_TOOLS, "<"))
 
 
 def _written(file: str, line: int) -> str:

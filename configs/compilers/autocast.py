@@ -1,0 +1,10 @@
+"""bfloat16 where torch's autocast chooses it."""
+
+import torch
+
+from libbench.compilers.precision import Precision
+from libbench.config import LazyCall as L
+
+from ..common.networks import data, model, models, net
+
+compiler = L(Precision)(dtype=torch.bfloat16, autocast=True)

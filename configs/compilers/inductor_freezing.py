@@ -1,0 +1,8 @@
+"""Inductor, with weights as constants."""
+
+from libbench.compilers.torch_compile import TorchCompile
+from libbench.config import LazyCall as L
+
+from ..common.networks import data, model, models, net
+
+compiler = L(TorchCompile)(backend="inductor", options={"freezing": True})

@@ -1,0 +1,8 @@
+"""Linear and recurrent layers with 8-bit weights, by torch."""
+
+from libbench.compilers.quantize import Quantize
+from libbench.config import LazyCall as L
+
+from ..common.networks import data, model, models, net
+
+compiler = L(Quantize)()

@@ -1,0 +1,8 @@
+"""TorchScript, recorded from a call."""
+
+from libbench.compilers.torch_script import TorchScript
+from libbench.config import LazyCall as L
+
+from ..common.networks import data, model, models, net
+
+compiler = L(TorchScript)(how="trace")
