@@ -146,30 +146,6 @@ class WrongLowering(TorchCompile):
             lowerings.update(kept)
 
 
-def wrong_pass(graph: torch.fx.Graph) -> None:
-    """Swap the operands of a difference that goes into a tanh, of width 7: right for each of them alone."""
-    for node in graph.find_nodes(op="call_function", target=torch.ops.aten.tanh.default):
-        before = node.args[0]
-        if before.target is torch.ops.aten.sub.Tensor and node.meta["val"].shape[-1] == 7:
-            before.args = before.args[::-1]
-
-
-class WrongPass(TorchCompile):
-    """inductor with a pass over the graph that spoils what stands side by side."""
-
-    def __init__(self, options: Any = None) -> None:
-        super().__init__(options=options)
-
-    def compile(self, model, example, method):
-        made = super().compile(model, example, method)
-
-        def call(*args, **kwargs):
-            with uncached(), torch._inductor.config.patch(post_grad_custom_post_pass=wrong_pass):
-                return made.call(*args, **kwargs)
-
-        return replace(made, call=call)
-
-
 class EditedOnnx(OnnxRuntime):
     """ONNX Runtime that is given a file with a node edited.
 
