@@ -37,7 +37,7 @@ class Iree:
 
         def convert(program: torch.export.ExportedProgram) -> bytes:
             # Its importer takes no operators that work in place, and fewer than torch exports.
-            operators = torch.export.default_decompositions()
+            operators: Any = torch.export.default_decompositions()
             operators.update(decompositions.current_aot_decompositions())
             output = aot.export(program.run_decompositions(operators))
             # By itself it makes float32 of float64.
