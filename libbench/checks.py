@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from libbench.comparability import no_speedup, speed_differs
-from libbench.result import SIDES, Check, Comparison, Failure, Verdict
+from libbench.drawing import baked, drawn_apart
+from libbench.result import SIDES, Check, Comparison, Failure, Preparation, Verdict
 from libbench.speed import APART_ZONE
 from libbench.truths import but_for_values
 from libbench.vacuous import reasons, refused
@@ -27,12 +28,14 @@ def checks(comparison: Comparison, min_speedup: float | None = None) -> tuple[Ch
             found[-1] = Check(
                 "outputs", "unjudged", f"vacuous: {reasons(report)}", "an output that could have differed"
             )
-    found += [_curve(comparison), _truth(comparison)]
+    found += [baked(comparison), _curve(comparison), _truth(comparison)]
     found += _timed_outputs(comparison)
     found += _ranks(comparison)
     for metric in comparison.metrics:
-        values = f"{metric.reference} against {metric.target}"
-        found.append(Check(f"metric {metric.name}", metric.verdict, values, f"within {metric.allowed:g}"))
+        values, verdict = f"{metric.reference} against {metric.target}", metric.verdict
+        if verdict == "different" and drawn_apart(comparison.outputs):
+            values, verdict = f"{values}, which may be chance: the sides draw other random numbers", "unjudged"
+        found.append(Check(f"metric {metric.name}", verdict, values, f"within {metric.allowed:g}"))
     judged = comparison.metrics or (report is not None and report.batches)
     if not judged and not reference.failure and not target.failure:
         found.append(Check("outputs", "unjudged", "no output and no metric was compared"))
@@ -54,7 +57,22 @@ def _repeats(comparison: Comparison) -> Check | None:
     preparation = comparison.reference.preparation
     if preparation is None or preparation.repeats == "same":
         return None
-    return Check("reference repeats", "unjudged", preparation.repeats, "two calls on one batch agree")
+    # A float64 copy draws other numbers, so that it is no truth of what is drawn.
+    if preparation.draws and comparison.truth is None:
+        return Check("reference repeats", "same", "it is stochastic, but draws the same from one seed", _REPEATS)
+    return Check("reference repeats", "unjudged", _not_repeated(preparation), _REPEATS)
+
+
+def _not_repeated(preparation: Preparation) -> str:
+    if preparation.draws:
+        return "it draws at random, and its float64 copy draws other numbers, which can be no truth"
+    if preparation.seeded is None:
+        return preparation.repeats
+    return f"two calls from one seed differ, so it keeps a state, or a generator of its own ({preparation.seeded.note})"
+
+
+_REPEATS = "two calls on one batch agree, or two from one seed"
+# What is wanted of a reference.
 
 
 def _timed_outputs(comparison: Comparison) -> Iterator[Check]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from libbench.child import ChildDied, ChildLate, ChildTooLarge
+from libbench.drawn import Draws
 from libbench.faults import Attempt, Called
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
@@ -102,6 +103,11 @@ class Conversation:
     def rerun(self) -> Rerun:
         rerun: Rerun = decode(Rerun, self.ask({"do": "rerun"}))
         return rerun
+
+    def draws(self, seeds: Sequence[int], wanted: Sequence[str]) -> Draws:
+        request = {"do": "draws", "with": {"seeds": list(seeds), "wanted": list(wanted)}}
+        draws: Draws = decode(Draws, self.ask(request))
+        return draws
 
     def measure(self, timer: Timer) -> Measurement:
         measurement: Measurement = decode(Measurement, self.ask({"do": "measure", "timer": encode(timer)}))

@@ -9,19 +9,22 @@ import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
+from libbench.drawing import ask_reference
 from libbench.errors import LibbenchError
 from libbench.job import Job
-from libbench.pair import Keep, Pair, stages
+from libbench.pair import Keep, Pair
 from libbench.plan import Plan, settings_of, timer_of
 from libbench.result import Comparison, Output, Result
 from libbench.saved import OUTPUTS, AnySide, SavedSide, SavedSideWriter
 from libbench.settings import Timer
 from libbench.snapshots import Snapshots
+from libbench.stages import stages
 from libbench.timing import Watch, runner_of, timed_alone
 from libbench.trusted import Trusted
 
@@ -153,9 +156,9 @@ def _results(
 ) -> Iterator[Result]:
     """Run and time one side; give its result each time that there is more of it."""
     result = Result(job.record())
-    for result in stages(
-        job, folder / OUTPUTS, lambda event: watch(job.name, event), take, rerun=plan.save is not None
-    ):
+    saved = plan.save is not None
+    ask = ask_reference if saved else lambda result: None
+    for result in stages(job, folder / OUTPUTS, partial(watch, job.name), take, rerun=saved, ask=ask):
         yield result
     if not plan.speed or result.failure is not None:
         return

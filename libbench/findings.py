@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from libbench.drawn import LeafDistribution
+
 Verdict = Literal["same", "different", "unjudged"]
 Vacuous = Literal["", "empty", "nan", "constant", "alias", "small"]
 Number = int | float | str
@@ -76,6 +78,8 @@ class LeafReport:
         vacuous: why it proves nothing that both sides agree: there is no value ("empty"), all of the reference is NaN
             ("nan") or one value ("constant"), it is an input or a weight as it was ("alias"), or zeros would pass at
             the tolerance used ("small"); empty where it does prove something, or where they do not agree.
+        draws: what its distribution says, which then gives the verdict in place of its values: the reference draws it
+            at random, and the target other numbers; None for what is judged by its values.
     """
 
     path: str
@@ -111,6 +115,7 @@ class LeafReport:
     atol: float | None = None
     noise: float | None = None
     vacuous: Vacuous = ""
+    draws: LeafDistribution | None = None
 
     @property
     def form_reasons(self) -> tuple[str, ...]:

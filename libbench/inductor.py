@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import torch
 
 from libbench.errors import UnavailableError
 
+Rng = Literal["native", "same"]
+"""Where inductor's code takes random numbers from: a generator of its own, or that of eager torch."""
+_told: set[Path] = set()
 _MACHINE_CODE = (".so", ".cubin", ".hsaco")
 
 
@@ -30,6 +34,23 @@ def require_cxx() -> None:
         raise UnavailableError("inductor needs a C++ compiler such as g++, and none is on the PATH") from error
 
 
+def check_rng(rng: str) -> None:
+    """Check the name of a policy for random numbers.
+
+    Raises:
+        ValueError: there is no such policy.
+    """
+    if rng not in get_args(Rng):
+        raise ValueError(f"rng must be 'native' or 'same', got {rng!r}")
+
+
+def with_rng(options: Mapping[str, Any] | None, rng: Rng) -> dict[str, Any] | None:
+    """Give inductor's settings by which it draws as the policy says; the user's own win."""
+    if rng == "native":
+        return None if options is None else dict(options)
+    return {"fallback_random": True, **(options or {})}
+
+
 def is_cold() -> bool | None:
     """Tell whether the folder of compiled code is empty; None where `TORCHINDUCTOR_CACHE_DIR` names none."""
     folder = _cache()
@@ -37,10 +58,19 @@ def is_cold() -> bool | None:
 
 
 def new_code() -> Callable[[], int | None]:
-    """Give a function that tells how many bytes of machine code came into the folder since; None where none did."""
+    """Give a function that tells how many bytes of machine code came into the folder since; None where none did.
+
+    What another such function has told of is not told again, so that their sum is right where several compile in turn.
+    """
     folder = _cache()
-    known = _library_bytes(folder)
-    return lambda: (_library_bytes(folder) - known) or None
+    known, own = _libraries(folder), dict[Path, int]()
+
+    def count() -> int | None:
+        own.update({f: size for f, size in _libraries(folder).items() if f not in known and f not in _told})
+        _told.update(own)
+        return sum(own.values()) or None
+
+    return count
 
 
 def _cache() -> Path | None:
@@ -48,7 +78,7 @@ def _cache() -> Path | None:
     return None if folder is None else Path(folder)
 
 
-def _library_bytes(folder: Path | None) -> int:
+def _libraries(folder: Path | None) -> dict[Path, int]:
     if folder is None or not folder.is_dir():
-        return 0
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.suffix in _MACHINE_CODE)
+        return {}
+    return {file: file.stat().st_size for file in folder.rglob("*") if file.suffix in _MACHINE_CODE}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from libbench.curves import Loss
+from libbench.drawn import Draws
 from libbench.findings import MetricReport, Rerun
 from libbench.job import Job
 from libbench.judge import judge_metrics
@@ -60,15 +61,20 @@ class Compiled:
         call: called in place of the model's method, with the same arguments.
         version: name and version of the compiler, for the report.
         facts: says, after calls, what was compiled; None for a compiler that leaves the model as it is.
-        cold: whether the compiler's cache was empty before; None when it keeps none.
+        cold: whether the compiler's cache was empty before; None when it keeps none; a function where that shows only
+            in the first call.
         release: forgets what the compiler keeps in this process, when no side needs it any more.
     """
 
     call: Callable[..., Any]
     version: str
     facts: Callable[[], CompileFacts] | None = None
-    cold: bool | None = None
+    cold: bool | Callable[[], bool | None] | None = None
     release: Callable[[], None] | None = None
+
+    def is_cold(self) -> bool | None:
+        """Tell whether the compiler's cache was empty before the first call, which has been made."""
+        return self.cold() if callable(self.cold) else self.cold
 
 
 class Compiler(Protocol):
@@ -78,6 +84,18 @@ class Compiler(Protocol):
         """Compile `method` of `model`; `example` is a batch on the device, to trace with, not to change.
 
         Compilation may also happen in the first call. A package that is not there raises `MissingPackageError`.
+        """
+        ...
+
+
+@runtime_checkable
+class Adjustable(Protocol):
+    """What a compiler has, besides, that can be told to leave out some of its work."""
+
+    def milder(self) -> Iterable[tuple[str, Compiler]]:
+        """Give compilers like this one that each leave something out, with the overrides of a config that say so.
+
+        Those that leave out the least come first. They are tried on what is found to go wrong when it is compiled.
         """
         ...
 
@@ -287,6 +305,14 @@ class Session(Protocol):
 
     def rerun(self) -> Rerun:
         """Call the only job's first batch once more with another legal choice, such as another number of threads."""
+        ...
+
+    def draws(self, seeds: Sequence[int], wanted: Sequence[str]) -> Draws:
+        """Call the only job's first batch from each of several seeds.
+
+        Args:
+            wanted: paths of outputs that are kept even where they are the same from all seeds.
+        """
         ...
 
     def measure(self, timer: Timer) -> Measurement:

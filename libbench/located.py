@@ -152,6 +152,83 @@ class ModulesReport:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SegmentRow:
+    """Operators of a call that follow one another, compiled by themselves and fed what they are fed without a compiler.
+
+    Attributes:
+        start, stop: their places among the operators of the call, from 0; `stop` is the first behind them.
+        depth: how many cuts have led to them; 0 for all operators of the call.
+        names: of the operators, in the order in which they run, as many as are kept.
+        first, last: the first and the last: `name in module at file:line`.
+        verdict: whether what they give agrees with what they give without the compiler, by the tolerance.
+        deviation: `local` of what they give; `total` of what the model gives with these alone compiled.
+        note: what else is to be said; may be empty.
+    """
+
+    start: int
+    stop: int
+    depth: int = 0
+    names: tuple[str, ...] = ()
+    first: str = ""
+    last: str = ""
+    verdict: Literal["same", "different", "unjudged"] = "unjudged"
+    deviation: Deviation = Deviation()
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingRow:
+    """What comes of leaving out some of a compiler's work.
+
+    Attributes:
+        setting: the overrides that leave it out.
+        local: the local error that is left; None where that could not be told.
+        gone: whether less than a third of the error is left.
+        note: why it could not be told; may be empty.
+    """
+
+    setting: str
+    local: float | None = None
+    gone: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentsReport:
+    """What was found by compiling one side piece by piece.
+
+    Attributes:
+        verdict: never "same".
+        side: whose compiler it is.
+        compiler: its name and version.
+        graph, why_recorded: as in `OpsReport`.
+        operators: of the call.
+        error: of what the side gives against what it gives without its compiler.
+        usual: the local error that is usual in segments without the culprit's operators.
+        rows: all that were compiled, in that order.
+        culprit: the smallest segment that shows the difference; None where none stands out.
+        alike: how many pieces beside it have such operators, and are off by at least a third as much.
+        together: whether its operators show the difference only when they are compiled together.
+        settings: what comes of leaving out some of the compiler's work, in the culprit, or in the whole where there is
+            none, until that helps.
+    """
+
+    verdict: LocatedVerdict
+    side: Literal["reference", "target"] = "target"
+    compiler: str = ""
+    graph: Literal["export", "record"] = "export"
+    why_recorded: str = ""
+    operators: int = 0
+    error: float = 0.0
+    usual: float = 0.0
+    rows: tuple[SegmentRow, ...] = ()
+    culprit: SegmentRow | None = None
+    alike: int = 0
+    together: bool = False
+    settings: tuple[SettingRow, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cost:
     """What locating has cost.
 
@@ -160,12 +237,16 @@ class Cost:
         modules: seconds of the search by module.
         capture: seconds of finding the operators.
         operators: seconds of the pass over them.
+        segments: seconds of compiling piece by piece.
+        compiles: how often something was compiled for it.
     """
 
     forward: float = 0.0
     modules: float = 0.0
     capture: float = 0.0
     operators: float = 0.0
+    segments: float = 0.0
+    compiles: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +263,7 @@ class Located:
         outputs: what differs in its outputs, one sentence each.
         modules: None where the models are no modules, or where it was not come to.
         operators: None where it was not come to.
+        segments: of a compiled side; None where the sides differ without their compilers, too.
         weights: parameters and buffers that differ by more than rounding, one sentence each.
         notes: what else is to be known.
         cost: what it has cost.
@@ -197,6 +279,7 @@ class Located:
     outputs: tuple[str, ...] = ()
     modules: ModulesReport | None = None
     operators: OpsReport | None = None
+    segments: SegmentsReport | None = None
     weights: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     cost: Cost = Cost()

@@ -54,7 +54,7 @@ class Matcher:
         self._seen: Counter[Key] = Counter()
         self._matched = 0
         self._met = False
-        self._other_inputs = self._untold = 0
+        self._other_inputs = self._untold = self._other_draws = 0
         self._hashes = hashlib.sha256(), hashlib.sha256()
         self._largest = 0
         self._trains = self._strayed = False
@@ -80,6 +80,7 @@ class Matcher:
             self._matched += 1
             self._untold += len(other.losses) != len(output.losses)
             self._other_inputs += _other_inputs(other, output)
+            self._other_draws += other.drawn != output.drawn
             for known, each in zip(self._hashes, (other, output), strict=True):
                 known.update(each.inputs.encode())
             sides = self._reference.load(other), load_snapshot(self._folder, output.number)
@@ -142,6 +143,11 @@ class Matcher:
         report = self.report()
         one_sided = tuple(self._one_sided()) if self._matched else ()
         return replace(report, verdict="different", reasons=report.reasons + one_sided) if one_sided else report
+
+    @property
+    def other_draws(self) -> bool:
+        """Whether the sides have drawn other random numbers, or another count of them, in any batch."""
+        return self._other_draws > 0
 
     def inputs(self) -> str | None:
         """Give the fingerprint of all inputs, where both sides had the same; None for other inputs, or none.

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from libbench.curves import merge_ranks
 from libbench.drift import step_of
+from libbench.findings import Rerun
 from libbench.measured import Measurement
 from libbench.result import Evaluation, KernelFacts, Output, Preparation
 
@@ -83,6 +84,12 @@ def _repeats(values: Sequence[str]) -> str:
     return odd[0] if odd else "same"
 
 
+def _seeded(values: Sequence[Rerun | None]) -> Rerun | None:
+    """Give the rank's that does not repeat itself from one seed, or that of the first that draws at all."""
+    known = [value for value in values if value is not None]
+    return next((value for value in known if value.verdict != "same"), next(iter(known), None))
+
+
 RULES: Mapping[type, Mapping[str, Rule]] = {
     Preparation: {
         "seconds": _largest_each,
@@ -97,6 +104,8 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "resident": _largest,
         "again": _first,
         "aliases": _union,
+        "seeded": _seeded,
+        "off_device": _union,
         "kernels": _kernels,
     },
     Evaluation: {

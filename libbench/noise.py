@@ -10,6 +10,7 @@ from libbench.findings import LeafNoise, LeafReport, OutputsReport, Rerun, Verdi
 from libbench.result import Result
 
 AGAIN = "again"
+SEEDED = "again from the same seed"
 
 
 def rerun_of(setting: str, report: OutputsReport) -> Rerun:
@@ -68,7 +69,9 @@ def notes(name: str, result: Result) -> Iterator[str]:
 
 
 def _made(result: Result) -> tuple[Rerun, ...]:
-    again = result.preparation.again if result.preparation else None
+    prepared = result.preparation
+    # What it draws at random is no noise where it draws the same from one seed.
+    again = None if prepared is None else prepared.seeded if prepared.draws else prepared.again
     return tuple(rerun for rerun in (again, *result.reruns) if rerun is not None and rerun.leaves)
 
 

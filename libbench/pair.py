@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,23 +11,24 @@ from typing import Any
 
 from libbench.checks import checks
 from libbench.comparability import changes_between, comparability, speed_differs
-from libbench.drift import curve_of
-from libbench.findings import OutputsReport, Rerun
-from libbench.interfaces import Event, Session
+from libbench.distribution import by_distribution
+from libbench.drawing import Ask, ask_reference, ask_target, drawing_notes
+from libbench.findings import OutputsReport
+from libbench.interfaces import Event
 from libbench.job import Job
 from libbench.matching import Matcher
 from libbench.metrics import judged
-from libbench.narrowing import told_why
 from libbench.noise import bands, notes, within_noise
 from libbench.plan import Plan
 from libbench.remarks import timing_remarks
-from libbench.result import SIDES, Comparison, Failure, Output, Result, SideFailed
+from libbench.result import SIDES, Comparison, Failure, Result, SideFailed
 from libbench.saved import AnySide, SavedSide
 from libbench.settings import Timer, Tolerance
 from libbench.side import first_outputs
 from libbench.snapshots import Snapshots
 from libbench.speed import null_arm, speedups, speedups_apart
-from libbench.timing import Watch, call_of, measurements, one_op_lib, one_runner, runner_of, timed_alone
+from libbench.stages import stages
+from libbench.timing import Watch, call_of, measurements, one_op_lib, one_runner, timed_alone
 from libbench.trainings import curves_of, judged_by_curve
 from libbench.tree import fingerprint, load_snapshot
 from libbench.trusted import Trusted
@@ -71,7 +71,8 @@ class Pair:
         """Run the reference and, where one is asked for, the truth, or take what is known of them."""
         if trusted.result is None:
             job, outputs = trusted.job, trusted.outputs
-            for result in stages(job, outputs.folder, partial(self._watch, job.name), outputs.add, rerun=True):
+            watch = partial(self._watch, job.name)
+            for result in stages(job, outputs.folder, watch, outputs.add, rerun=True, ask=ask_reference):
                 self.update(reference=result)
             trusted.result = self.comparison.reference
         self.update(reference=trusted.result)
@@ -87,25 +88,38 @@ class Pair:
         target, truth = self._jobs[1], trusted.truth
         self.update(tolerance=self._tolerance)
         matcher = self._matcher(trusted, folder)
-        found = partial(self._found, bands(self.comparison.reference))
-        for result in stages(target, folder, lambda event: self._watch(target.name, event), matcher.add):
-            curve = curves_of(self.comparison.reference, result, self._tolerance)
-            outputs = judged_by_curve(found(matcher.report()), curve)
+        reference, found = self.comparison.reference, partial(self._found, matcher)
+
+        def ask(result: Result) -> Ask | None:
+            return ask_target(reference, result, other_draws=matcher.other_draws)
+
+        for result in stages(target, folder, partial(self._watch, target.name), matcher.add, ask=ask):
+            curve = curves_of(reference, result, self._tolerance)
+            outputs = judged_by_curve(found(matcher.report(), result), curve)
             also = {"truth": truth_of(truth, matcher.truth()), "curve": curve, "tokens": matcher.tokens()}
             self.update(target=result, outputs=outputs, inputs=matcher.inputs(), **also)
         if not self.comparison.target.failure:
-            self.update(outputs=judged_by_curve(found(matcher.final_report()), self.comparison.curve))
+            report = found(matcher.final_report(), self.comparison.target)
+            self.update(outputs=judged_by_curve(report, self.comparison.curve))
         results = self.comparison.reference, self.comparison.target
         folders = trusted.outputs.folder, target.outputs if isinstance(target, SavedSide) else folder
         metrics, said = judged(self._jobs, results, folders, self._tolerance)
         unlike = comparability(self.comparison, matcher.unlike())
         self.update(metrics=metrics, comparability=unlike, notes=(*matcher.notes(), *_notes(self.comparison), *said))
+        drawing = drawing_notes(self.comparison, other_draws=matcher.other_draws)
+        self.update(notes=(*self.comparison.notes, *drawing))
 
-    def _found(self, noise: Mapping[str, float], report: OutputsReport) -> OutputsReport:
-        """Give what was found by tolerance with what the reference's run says of it."""
-        prepared = self.comparison.reference.preparation
-        aliases = prepared.aliases if prepared else ()
-        return marked(within_noise(report, noise), aliases, by_truth=self._plan.truth is not None)
+    def _found(self, matcher: Matcher, report: OutputsReport, target: Result) -> OutputsReport:
+        """Give what was found by tolerance with what the reference's run, and calls from other seeds, say of it."""
+        reference = self.comparison.reference
+        aliases = reference.preparation.aliases if reference.preparation else ()
+        report = within_noise(report, bands(reference))
+        report = marked(report, aliases, by_truth=self._plan.truth is not None)
+        if reference.draws is None or not matcher.other_draws:
+            return report
+        tokens = matcher.tokens()
+        parting = tokens.first.text if tokens is not None and tokens.first is not None else ""
+        return by_distribution(report, reference.draws, target.draws, parting)
 
     def _matcher(self, trusted: Trusted, folder: Path) -> Matcher:
         target, sides = self._jobs[1], (trusted.outputs, folder, self._tolerance)
@@ -218,51 +232,6 @@ class Pair:
         return "in one process a side gave other outputs than alone (modules of one name, or a global switch?)"
 
 
-def stages(
-    job: AnySide, folder: Path, watch: Callable[[Event], None], take: Callable[[Output], Any], *, rerun: bool = False
-) -> Iterator[Result]:
-    """Run one side; give its result after every stage, and with the failure when there is one.
-
-    Args:
-        rerun: measure the side's own noise at the end; that it could not be measured is no failure of the side.
-    """
-    if isinstance(job, SavedSide):
-        yield from job.stages(take)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    result, outputs = Result(job.record(), began=time.time()), list[Output]()
-    (folder / "config.yaml").write_text(result.job.config, encoding="utf-8")
-    try:
-        runner = runner_of(job)
-        opened = closing(runner.open(job, folder=folder, watch=watch))
-        with opened as session, told_why(runner, job, session, folder, watch):
-            result = replace(result, preparation=session.prepare()[0], environment=session.environment())
-            yield result
-            for output in session.batches():
-                take(output)
-                outputs.append(output)
-            result = replace(_with_calls(result, outputs), evaluation=session.metrics())
-            result = replace(result, environment=session.environment())
-            yield result
-            if rerun:
-                yield replace(result, reruns=(_rerun(session),))
-    except SideFailed as error:
-        yield replace(_with_calls(result, outputs), failure=error.failure)
-
-
-def _with_calls(result: Result, outputs: Sequence[Output]) -> Result:
-    """Give the result with what the calls have told of themselves: losses, and how fast tokens came."""
-    generated = tuple(output.generated for output in outputs if output.generated is not None)
-    return replace(result, curve=curve_of(outputs), generated=generated)
-
-
-def _rerun(session: Session) -> Rerun:
-    try:
-        return session.rerun()
-    except SideFailed as error:
-        return Rerun(setting="another run", verdict="unjudged", note=f"failed: {error.failure.message}")
-
-
 def _first(trusted: Trusted) -> str | None:
     """Give the fingerprint of a reference's first outputs; None where it did not come to them."""
     if trusted.result is None or trusted.result.preparation is None:
@@ -285,8 +254,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         if result.evaluation and result.evaluation.changed:
             yield f"the {name}'s calls change what the model keeps: {_few(result.evaluation.changed)}"
         yield from notes(name, result)
-    target = comparison.target.preparation
-    if target and target.repeats != "same":
+    target, reference = comparison.target.preparation, comparison.reference.preparation
+    if target and target.repeats != "same" and not (reference and reference.draws):
         yield f"the target does not repeat itself: {target.repeats}"
     metrics = comparison.reference.metrics, comparison.target.metrics
     if not comparison.target.failure and metrics.count(None) == 1:

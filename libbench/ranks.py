@@ -14,6 +14,7 @@ import torch
 from libbench.alignment import Found, Probe, alignment
 from libbench.conversation import Conversation
 from libbench.curves import LOSS
+from libbench.drawn import Draws
 from libbench.drift import step_of
 from libbench.findings import Rerun
 from libbench.group import Split
@@ -85,6 +86,10 @@ class Ranks:
     def rerun(self) -> Rerun:
         """Give what rank 0 found; all make the call."""
         return self._all(lambda rank: rank.rerun())[0]
+
+    def draws(self, seeds: Sequence[int], wanted: Sequence[str]) -> Draws:
+        """Give what rank 0 drew; all make the calls."""
+        return self._all(lambda rank: rank.draws(seeds, wanted))[0]
 
     def measure(self, timer: Timer) -> Measurement:
         """Time the sides on all ranks."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from libbench.config import Change
 from libbench.curves import Curve, CurveReport, Loss
 from libbench.decisive import Decisive
+from libbench.drawn import Draws
 from libbench.errors import ClockError, MissingPackageError, UnavailableError, UnsupportedError
 from libbench.faults import Fault, Smallest
 from libbench.findings import MetricReport, OutputsReport, Rerun, TruthReport
@@ -92,6 +93,7 @@ class CompileFacts:
         artefact_bytes: size of what was compiled.
         calls: how often compiled code ran so far; of a call with several graphs, each counts.
         notes: what else a reader should know of it, as the precision that it computes in.
+        baked: what tracing has fixed that another call may do otherwise, as numbers drawn at random, with its place.
     """
 
     graphs: int | None = None
@@ -101,6 +103,7 @@ class CompileFacts:
     artefact_bytes: int | None = None
     calls: int | None = None
     notes: tuple[str, ...] = ()
+    baked: tuple[str, ...] = ()
 
     @property
     def idle(self) -> bool:
@@ -145,6 +148,8 @@ class Preparation:
         resident: bytes that the model and its compiler keep in memory; None where it cannot be read.
         again: the two calls that `repeats` speaks of, leaf by leaf.
         aliases: paths of the outputs that are whole inputs, or weights of the model, as they were.
+        seeded: where two calls do not agree, the first one against another from the same seed; None where they do.
+        off_device: what the model makes on another device than its weights and inputs are on, with its place.
         kernels: what the operator library did; None without one.
     """
 
@@ -160,7 +165,14 @@ class Preparation:
     resident: int | None
     again: Rerun | None = None
     aliases: tuple[str, ...] = ()
+    seeded: Rerun | None = None
+    off_device: tuple[str, ...] = ()
     kernels: KernelFacts | None = None
+
+    @property
+    def draws(self) -> bool:
+        """Whether calls differ, but not those from one seed: it draws at random, and keeps no state."""
+        return self.seeded is not None and self.seeded.verdict == "same"
 
     @property
     def first_call(self) -> float:
@@ -189,6 +201,7 @@ class Output:
         padding: as in the `Batch`; where all samples are padding, there is no snapshot.
         losses: of a training step, one for each rank; `number` then counts the steps over all epochs.
         generated: how fast the tokens came, of a call that generates.
+        drawn: mark of the random numbers' state after the call; empty where it has drawn none.
     """
 
     number: int
@@ -205,6 +218,7 @@ class Output:
 
     losses: tuple[Loss, ...] = ()
     generated: Generated | None = None
+    drawn: str = ""
 
 
 @dataclass(frozen=True)
@@ -265,6 +279,7 @@ class Result:
         curve: the losses of a training; None for what does not train.
         generated: of a side that generates tokens, how fast they came, one for each batch.
         began: when it began to run, in seconds since 1970 (UTC); None for a side that did not.
+        draws: calls from other seeds, of a side that draws at random, or is beside one; None where there are none.
     """
 
     job: JobRecord
@@ -278,6 +293,7 @@ class Result:
     curve: Curve | None = None
     generated: tuple[Generated, ...] = ()
     began: float | None = None
+    draws: Draws | None = None
 
     @property
     def metrics(self) -> Mapping[str, float] | None:

@@ -76,6 +76,8 @@ def _of_leaf(leaf: LeafReport) -> tuple[float, ErrorClass]:
         return math.inf, "unjudged"
     if leaf.form_reasons:
         return math.inf, _form(leaf)
+    if leaf.draws is not None:
+        return (-math.inf if leaf.verdict == "same" else math.inf), _values(leaf)
     dtype = leaf.dtypes[0] or ""
     if leaf.grid is not None and dtype in leaf.grid:
         level = leaf.grid[dtype]

@@ -7,7 +7,7 @@ import operator
 import os
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -18,20 +18,24 @@ import numpy as np
 import torch
 
 from libbench.aliases import Held
+from libbench.creation import off_device, uncompiled
+from libbench.drawn import Draws
 from libbench.errors import LibbenchError
 from libbench.evaluation import Collected, allowed_by, drop_empty, evaluate, give_folder, noted, process
+from libbench.features import draws_of, features
 from libbench.findings import Rerun
 from libbench.group import whole
 from libbench.imported import imports_timed
 from libbench.interfaces import Batch, Event, Stepping, Watch
 from libbench.job import Job
-from libbench.noise import AGAIN
+from libbench.methods import method_of
+from libbench.noise import AGAIN, SEEDED
 from libbench.parts import Parts, build_parts
 from libbench.recordfiles import RecordWriter, load_records
 from libbench.reruns import compare_runs, repeats, threads
 from libbench.result import Evaluation, Failure, KernelFacts, Output, Preparation, SideFailed, Stage
 from libbench.shares import Everything
-from libbench.state import changed, modes_put_back, state_of
+from libbench.state import changed, modes_put_back, random_mark, random_state_put_back, seed_at, state_of
 from libbench.stepping import evaluation, named_step, steps_of, told_of
 from libbench.tree import Snapshot, fingerprint, load_snapshot, own_copy, save_snapshot, snapshot, tensors
 
@@ -78,13 +82,14 @@ class Side:
         seconds: dict[str, float] = {}
         with self.during("instantiate"), _clock(seconds, "instantiate"):
             first = self._instantiate()
-        with self.during("compile"), self.kernels(counted=False), _clock(seconds, "compile"), _import_clock(seconds):
+        named, kernels = self._devices_named(first), self.kernels(counted=False)
+        with self.during("compile"), named, kernels, _clock(seconds, "compile"), _import_clock(seconds):
             self.compiled = self.parts.compiler.compile(self.parts.model, self.fresh(first), self._method)
         if self.compiled.release is not None:
             self._life.callback(self.compiled.release)
         # The first call compiles, for a compiler that works lazily; the second shows what a call does by itself.
         facts = self.compiled.facts
-        with self.during("compile" if facts else "evaluate"):
+        with self.during("compile" if facts else "evaluate"), self._devices_named(first):
             self.restart()
             fed = self.fresh(first)
             held = Held(fed.inputs, self.parts.model)
@@ -94,22 +99,25 @@ class Side:
             mutated = _changed(first.inputs, fed.inputs)
             before = snapshot(outputs)
             save_snapshot(before, first_outputs(self._folder, self.index), 0)
-            again = None
+            again = seeded = None
             if not self.job.timed:  # then it was called twice when it was evaluated
                 self.restart()
                 fed = fed if not mutated else self.fresh(first)
                 with self.kernels(), _clock(seconds, "second"):
                     outputs = self._call(fed)
                 again = compare_runs(AGAIN, before, snapshot(outputs, copy=False))
+                seeded = self._from_one_seed(first, before) if again.verdict == "different" else None
             del before, outputs  # they are no part of what the model keeps
             self.restart()
         self.mutates = bool(mutated)
         resident = _above(self.parts.device.memory(), self._memory_before)
+        here = self.job.timed or self.parts.device.describe().get("device") == "cpu"
+        off_device = () if here else self._off_device(first)
         return Preparation(
             seconds=seconds,
             compiler=self.compiled.version,
             facts=facts() if facts else None,
-            cold=self.compiled.cold,
+            cold=self.compiled.is_cold(),
             parameters=_parameters(self.parts.model),
             samples=_length(getattr(self.parts.data, "dataset", None)),
             batches=steps_of(self.parts.workload) or _length(self.parts.data),
@@ -118,6 +126,8 @@ class Side:
             resident=next(iter(resident.values()), None),
             again=again,
             aliases=aliases,
+            seeded=seeded,
+            off_device=off_device,
             kernels=self._kernel_facts(),
         )
 
@@ -199,6 +209,27 @@ class Side:
                 taken = snapshot(self.call(fed), copy=False)
             return compare_runs(setting, load_snapshot(first_outputs(self._folder, self.index), 0), taken)
 
+    def draws(self, seeds: Sequence[int], wanted: Collection[str]) -> Draws:
+        """Give what the first batch gives from each of several seeds, in a few numbers for each output."""
+        found = []
+        with self.during("evaluate"):
+            for seed in seeds:
+                self.restart()
+                fed = self.fresh(self._first)
+                self._seed(seed)
+                with self.kernels(counted=False):
+                    found.append(features(snapshot(self._call(fed), copy=False)))
+            self.restart()
+        return draws_of(found, wanted)
+
+    def _from_one_seed(self, first: Batch, before: Snapshot) -> Rerun:
+        """Call once more, from the seed from which the first call was made."""
+        self.restart()
+        fed = self.fresh(first)
+        self._seed(self.job.seed)
+        with self.kernels(counted=False):
+            return compare_runs(SEEDED, before, snapshot(self._call(fed), copy=False))
+
     @property
     def _method(self) -> str:
         return str(self.parts.workload.method)
@@ -256,7 +287,7 @@ class Side:
         """Begin again from the first step, where calls are steps; any other call does not depend on those before."""
         if isinstance(self.parts.workload, Stepping):
             self.parts.workload.restart()
-            self._seed()
+            self._seed(self.job.seed)
 
     def fresh(self, batch: Batch) -> Batch:
         """Give the batch with inputs of its own on the device, so that a model that changes them harms nobody."""
@@ -293,8 +324,10 @@ class Side:
     def _evaluate(self, number: int, batch: Batch) -> Output:
         device, fed = self.parts.device, self.fresh(batch)
         device.reset_peak()
-        with named_step(self.parts.workload, number, batch):
+        with named_step(self.parts.workload, number, batch), self._own_numbers(batch):
+            before = random_mark()
             outputs = self.call(fed)
+            after = random_mark()
         for kind, size in device.peak_memory().items():
             self._peak[kind] = max(size, self._peak.get(kind, 0))
         inputs = fingerprint(batch.inputs)
@@ -312,11 +345,47 @@ class Side:
                 self._written.add(records)
             self.collected.add(records)
             self._samples.update(unpadded)
-        told = told_of(self.parts.workload)
+        told = {**told_of(self.parts.workload), "drawn": after if after != before else ""}
         return Output(number, batch.epoch, batch.indices, inputs, taken.nbytes, padding=batch.padding, **told)
 
-    def _seed(self) -> None:
-        seed = self.job.seed
+    @contextmanager
+    def _devices_named(self, first: Batch) -> Iterator[None]:
+        """Add to a failure that speaks of devices what the model makes on another one than its own."""
+        try:
+            yield
+        except Exception as error:
+            # An exception's own text may be what cannot be had.
+            if "device" in Failure.of("compile", error).message:
+                for place in self._off_device(first):
+                    error.add_note(f"made on another device: {place}")
+            raise
+
+    def _off_device(self, first: Batch) -> tuple[str, ...]:
+        """Call the model uncompiled once more, and look where its tensors come to be."""
+        workload, model, fed = self.parts.workload, self.parts.model, self.fresh(first)
+
+        def call() -> None:
+            with workload.mode(), self.kernels(counted=False), uncompiled():
+                workload.step(method_of(model, self._method), fed)
+
+        found = off_device(call, model, fed.inputs)
+        self.restart()
+        return found
+
+    @contextmanager
+    def _own_numbers(self, batch: Batch) -> Iterator[None]:
+        """Give a call random numbers by its batch, so that neither those before it nor the data have a say in them.
+
+        Steps go on with those of the steps before.
+        """
+        if isinstance(self.parts.workload, Stepping):
+            yield
+            return
+        with random_state_put_back():
+            self._seed(seed_at(self.job.seed, batch.number))
+            yield
+
+    def _seed(self, seed: int) -> None:
         random.seed(seed)
         np.random.seed(seed % 2**32)
         # Before there is a device, torch seeds those that it knows.
@@ -327,7 +396,7 @@ class Side:
         """Say what this side is doing, and turn what it raises into its failure."""
         if announce:
             self._watch(Event(self.index, stage))
-            self._seed()
+            self._seed(self.job.seed)
         return _During(self, stage)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -62,7 +63,7 @@ def changed(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, .
 @contextmanager
 def random_state_put_back() -> Iterator[None]:
     """Put back the state of all random numbers: Python's, NumPy's, torch's, and those of GPUs in use."""
-    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
+    gpus = _gpu_states()
     python, numpy, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
         yield
@@ -83,3 +84,22 @@ def modes_put_back(model: Any) -> Iterator[None]:
     finally:
         for module, training in before:
             module.training = training
+
+
+def seed_at(seed: int, number: int) -> int:
+    """Give the seed of a call that has its own: of batch 0 it is the seed itself."""
+    return (seed + number * 1_000_003) % 2**63
+
+
+def random_mark() -> str:
+    """Give a mark of the state of all random numbers that `random_state_put_back` knows: another one after a draw."""
+    numpy: Any = np.random.get_state()
+    digest = hashlib.sha256(repr((random.getstate(), numpy[2:])).encode())
+    digest.update(numpy[1].data)
+    for state in (torch.get_rng_state(), *_gpu_states()):
+        digest.update(state.numpy().data)
+    return digest.hexdigest()
+
+
+def _gpu_states() -> list[torch.Tensor]:
+    return torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]

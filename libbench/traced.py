@@ -6,11 +6,12 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from libbench.creation import told_of_python
 from libbench.errors import LibbenchError, UnsupportedError
 from libbench.explaining import not_compiled
 from libbench.flat import Flat
@@ -32,7 +33,7 @@ class Built:
     Attributes:
         run: takes the tensors of the inputs and gives those of the outputs, in memory of their own.
         sizes: for which sizes it serves; None: only for those that it was made with.
-        fallbacks, artefact_bytes, notes: as in `CompileFacts`.
+        fallbacks, artefact_bytes, notes, baked: as in `CompileFacts`.
     """
 
     run: Run
@@ -40,6 +41,7 @@ class Built:
     fallbacks: tuple[str, ...] = ()
     artefact_bytes: int | None = None
     notes: tuple[str, ...] = ()
+    baked: tuple[str, ...] = ()
 
 
 Build = Callable[[Flat, Sequence[torch.Tensor], bool], Built]
@@ -105,6 +107,7 @@ class Traced:
             artefact_bytes=sum(known) if len(known) == len(sizes) else None,
             calls=self._calls,
             notes=tuple(dict.fromkeys(note for each in built for note in each.notes)),
+            baked=tuple(dict.fromkeys(what for each in built for what in each.baked)),
         )
 
     def release(self) -> None:
@@ -130,8 +133,10 @@ class Traced:
                 raise UnsupportedError(f"{self._name} does not keep what a call changes in the model: {what}")
             first = not self._graphs
             dynamic = not flat.numbers and (self._dynamic or (self._dynamic is None and not first))
-            with flat.state_put_back(), explained(self._name):
-                built = self._build(flat, flat.border(examples), dynamic)
+            given, baked = flat.border(examples), list[str]()
+            with flat.state_put_back(), explained(self._name), told_of_python(baked, lambda: flat(*given)):
+                built = self._build(flat, given, dynamic)
+            built = replace(built, baked=(*built.baked, *baked))
         fixed = tuple(tuple(leaf.shape) for leaf in leaves)
         self._graphs.append((skeleton, built.sizes or fixed, flat, built))
         return flat, built

@@ -16,6 +16,7 @@ import torch
 
 from libbench import environment
 from libbench.attempts import Attempts
+from libbench.drawn import Draws
 from libbench.faults import Attempt, Called
 from libbench.findings import Rerun
 from libbench.interfaces import Event, Watch
@@ -110,6 +111,10 @@ class Worker:
     def rerun(self) -> Rerun:
         """Compare the first side's first call with one that it had every right to make otherwise."""
         return self._sides[0].rerun()
+
+    def draws(self, seeds: Sequence[int], wanted: Sequence[str]) -> Draws:
+        """Give what the first side's first batch gives from each of several seeds."""
+        return self._sides[0].draws(seeds, wanted)
 
     def explained(self, seconds: float) -> Failure:
         """Say all that can be found out of why the only side could not be compiled; as for `Attempts`."""

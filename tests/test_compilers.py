@@ -178,6 +178,30 @@ def test_inductor_compiles_a_small_model_and_agrees():
     assert comparison.target.preparation.cold is not None
 
 
+class Dropped(Net):
+    def forward(self, x):
+        return torch.nn.functional.dropout(super().forward(x) + 1, 0.5)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's own, of what it imports
+@pytest.mark.parametrize("rng", ["native", "same"])
+def test_inductor_draws_its_own_random_numbers_or_those_of_eager_torch(rng):
+    here = {"runner": L(Local)(threads=1)}  # where inductor is there already
+    target = config(Dropped, compiler=L(TorchCompile)(rng=rng), **here)
+
+    comparison = diff(config(Dropped, **here), target, Plan(speed=False))
+
+    assert comparison.exit_code == 0
+    (leaf,) = comparison.outputs.leaves
+    assert (leaf.draws is None, leaf.mismatches == 0) == (rng == "same", rng == "same")
+
+
+@pytest.mark.parametrize("compiler", [TorchCompile, AOTInductor])
+def test_another_policy_for_random_numbers_is_refused(compiler):
+    with pytest.raises(ValueError, match="rng must be 'native' or 'same', got 'equal'"):
+        compiler(rng="equal")
+
+
 def test_inductor_without_a_cxx_compiler_is_unavailable(tmp_path):
     script = (
         "from libbench.compilers.torch_compile import TorchCompile\n"

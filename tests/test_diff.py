@@ -162,13 +162,16 @@ def test_one_output_less_is_a_difference_and_the_others_are_still_compared(confi
     assert "same" in {leaf.verdict for leaf in comparison.outputs.leaves}
 
 
-def test_a_stochastic_reference_cannot_be_judged_by(config):
+def test_a_stochastic_reference_is_judged_by_only_where_it_repeats_itself_from_a_seed(config):
     dropout = model("return torch.nn.functional.dropout(y, 0.5)")
+    own = model("torch.seed()\nreturn torch.nn.functional.dropout(y, 0.5)")
 
-    comparison = diff(config("ref", dropout), config("tgt", dropout), NO_SPEED)
+    seeded = diff(config("ref", dropout), config("tgt", dropout), NO_SPEED)
+    unseeded = diff(config("own", own), config("tgt", dropout), NO_SPEED)
 
-    assert comparison.exit_code == 2
-    assert checks(comparison)["reference repeats"] == "unjudged"
+    assert (seeded.exit_code, unseeded.exit_code) == (0, 2)
+    assert checks(seeded)["reference repeats"] == "same"
+    assert checks(unseeded)["reference repeats"] == "unjudged"
 
 
 def test_a_model_that_changes_its_input_is_reported_and_judged_as_if_it_did_not(config):

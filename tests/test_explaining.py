@@ -107,9 +107,7 @@ def test_an_error_that_is_not_about_what_a_compiler_takes_stays_as_it_is():
 def test_a_traced_model_tells_at_which_line_its_way_is_fixed():
     found = TorchScript().compile(Deep(Branch), EXAMPLE, "forward")
 
-    assert found.facts().notes == (
-        f"the way that {line_of('if x.sum()')} takes is fixed as in the first batch of a shape",
-    )
+    assert found.facts().baked == (f"tensor to a Python boolean at {line_of('if x.sum()').partition(': ')[0]}",)
 
 
 def test_a_graph_break_is_told_with_its_line_and_reason():

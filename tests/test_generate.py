@@ -108,11 +108,15 @@ def test_what_is_no_tensor_is_compared_as_it_was_returned():
     assert same.outputs.leaves[0].kind == "string"
 
 
-def test_sampling_without_a_seed_of_its_own_cannot_be_judged():
-    comparison = diff(job(options={"max_new_tokens": 8, "do_sample": True}), job(), NO_SPEED)
+def test_sampled_tokens_are_those_of_the_same_seed_and_no_greedy_ones():
+    sampled = job(options={"max_new_tokens": 8, "do_sample": True})
 
-    assert comparison.exit_code == 2
-    assert "the reference is stochastic" in headline(comparison)
+    same, greedy = diff(sampled, sampled, NO_SPEED), diff(sampled, job(), NO_SPEED)
+
+    assert (same.exit_code, greedy.exit_code) == (0, 1)
+    assert same.tokens.equal == same.tokens.sequences
+    assert any("the reference is stochastic" in note for note in same.notes)
+    assert "it is the same from every seed, where the reference's is not" in headline(greedy)
 
 
 def test_timed_generation_shows_tokens_per_second_of_both_sides_with_an_interval():

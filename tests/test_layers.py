@@ -15,15 +15,17 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 FLOORS = (
-    "errors tree optional records settings findings located faults",
+    "errors tree optional records settings findings drawn located faults",
     "config",
-    "interfaces job namespaces sampled result measured decisive judge methods noise pick curves drift causes tokens",
+    "interfaces job namespaces sampled result measured decisive judge methods noise distribution pick curves drift "
+    "causes tokens",
     "worker side timed reruns pool parts measure occupied speed interval compare plainfiles filekinds data several "
     "child serve preload state truth environment conversation group shares rank ranks merging alignment evaluation "
     "composed recordfiles images stepping post aliases traced flat skeleton inductor swapping "
-    "codelines explaining lacking attempts imported",
+    "features creation codelines explaining lacking attempts imported",
     "diff sweep history entry rows rowfile pair plan checks comparability matching saved snapshots timing remarks "
-    "trusted truths metrics reevaluate trainings vacuous scores scoring scored benchlog categories narrowing locate",
+    "stages drawing trusted truths metrics reevaluate trainings vacuous scores scoring scored benchlog categories "
+    "narrowing locate",
     "compilers devices evaluators op_libs runners workloads samples report",
     "cli configs graphnet",
 )

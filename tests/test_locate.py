@@ -235,21 +235,35 @@ def test_a_side_that_fails_cannot_be_judged(job):
     assert "the target failed in evaluate: RuntimeError: no luck" in found.reason
 
 
-def test_what_comes_with_compiling_is_not_blamed_on_the_model(job):
-    lines = """
+SPOILS = """
 from libbench.interfaces import Compiled
 from libbench.result import CompileFacts
 class Spoils:
+    def __init__(self, pieces):
+        self.pieces = pieces
     def compile(self, model, example, method):
-        def run(x):
-            return tuple(1.01 * each for each in model(x))
+        by = 1.01 if self.pieces or isinstance(model, Outer) else 1.0
+        def run(*args):
+            return tuple(by * each for each in model(*args))
         return Compiled(run, "spoils", lambda: CompileFacts(graphs=1))
-compiler = L(Spoils)()
 """
-    found = found_of(job(), job(lines=lines))
 
-    assert (found.verdict, found.exit_code) == ("unjudged", 2)
-    assert "compiling" in found.reason
+
+def test_what_comes_with_compiling_is_not_blamed_on_the_model(job):
+    found = found_of(job(), job(lines=SPOILS + "compiler = L(Spoils)(pieces=True)\n"))
+
+    assert (found.verdict, found.exit_code) == ("no single culprit", 1)
+    assert (found.modules, found.operators) == (None, None)
+    assert found.segments.error == pytest.approx(0.01, rel=1e-3)
+    assert found.reason == "no piece stands out by itself"
+
+
+def test_what_comes_with_how_a_compiler_reads_the_model_is_in_no_piece(job):
+    found = found_of(job(), job(lines=SPOILS + "compiler = L(Spoils)(pieces=False)\n"))
+
+    assert found.verdict == "no single culprit"
+    assert "comes with how the model is read" in found.reason
+    assert [row.deviation.total for row in found.segments.rows] == [0.0]
 
 
 def test_steps_of_a_training_are_refused(job):

@@ -34,6 +34,8 @@ class Model(torch.nn.Module):
     def faint(self, x):
         y = self.plain(x)
         return y + 1e-7 * torch.rand_like(y)
+    def counts(self, x):
+        return self.plain(x) + self.calls
     def adds(self, x):
         return self.plain(x.add_(1))
     def reuses(self, x):
@@ -112,8 +114,18 @@ def test_dropout_in_train_mode_is_stochastic_not_wrong(job):
     comparison = diff(job("dropout", lines=TRAIN), job("dropout", lines=TRAIN), NO_SPEED)
     other = diff(job("dropout", lines=TRAIN), job("dropout", "model.scale=1.5", lines=TRAIN), NO_SPEED)
 
-    assert comparison.exit_code == other.exit_code == 2
+    assert (comparison.exit_code, other.exit_code) == (0, 1)
+    assert verdicts(comparison) == {"reference repeats": "same", "outputs": "same"}
+    assert comparison.outputs.leaves[0].level == float("-inf")
+    assert any("the reference is stochastic" in note for note in comparison.notes)
+
+
+def test_a_reference_that_keeps_a_state_cannot_be_judged_by(job):
+    comparison = diff(job("counts"), job("counts"), NO_SPEED)
+
+    assert comparison.exit_code == 2
     assert verdicts(comparison)["reference repeats"] == "unjudged"
+    assert "two calls from one seed differ" in comparison.checks[0].found
 
 
 def test_dropout_in_eval_mode_is_no_randomness(job):

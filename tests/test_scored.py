@@ -11,6 +11,7 @@ from torch import nn
 from libbench.config import LazyCall as L
 from libbench.data import RandomInputs
 from libbench.diff import Plan, diff
+from libbench.drawn import LeafDistribution
 from libbench.result import Check, Comparison, Unlike
 from libbench.runners.local import Local
 from libbench.scored import scored
@@ -23,10 +24,11 @@ class Fixed(nn.Module):
     def __init__(self, gives):
         super().__init__()
         self.linear = nn.Linear(3, 3)
-        self.gives = gives
+        self.gives, self.calls = gives, 0
 
     def forward(self, x):
-        return GIVES[self.gives](self.linear(x))
+        self.calls += 1
+        return GIVES[self.gives](self.linear(x) + (self.calls if self.gives == "counting" else 0))
 
 
 def broken(y):
@@ -51,6 +53,7 @@ GIVES = {
     "narrow": lambda y: (y[:, :2], y.argmax(dim=1)),
     "one": lambda y: (y,),
     "both": lambda y: (y.double(), y.argmax(dim=1)[:2]),
+    "counting": lambda y: (y, y.argmax(dim=1)),
     "random": lambda y: (y + torch.rand_like(y), y.argmax(dim=1)),
     "constant": lambda y: (torch.zeros_like(y),),
     "broken": broken,
@@ -109,7 +112,8 @@ def test_a_compiler_that_gives_up_is_an_error_of_its_own():
     ("gives", "error", "doubt"),
     [
         ("broken", "reference", "reference"),
-        ("random", None, "stochastic"),
+        ("counting", None, "stochastic"),
+        ("random", None, None),
         ("constant", None, "vacuous"),
         ("object", "unjudged", "unjudged"),
     ],
@@ -118,6 +122,17 @@ def test_a_reference_that_tells_nothing_of_the_target_makes_the_sample_doubtful(
     found = sample(gives, gives)
 
     assert (found.doubt, found.error) == (doubt, error)
+
+
+@pytest.mark.parametrize(("verdict", "passes", "error"), [("same", 16, None), ("different", 0, "accuracy")])
+def test_what_is_drawn_passes_everywhere_or_nowhere_by_its_distribution(verdict, passes, error):
+    draws = LeafDistribution(
+        calls=(64, 64), feature="mean", reference=(0.0, 1.0), target=(0.0, 1.0), score=1.0, limit=4.0, chance=0.5
+    )
+
+    found = scored(comparison(outputs=outputs(leaf(verdict=verdict, level=0.5, draws=draws))), "drawn")
+
+    assert (len(found.passes), found.error) == (passes, error)
 
 
 def test_a_floating_dtype_that_is_allowed_is_judged_by_the_level_of_the_references():

@@ -19,6 +19,7 @@ from libbench.result import SideFailed
 from libbench.runners.process import Process
 from libbench.settings import Timer
 from libbench.side import first_outputs
+from libbench.state import seed_at
 from libbench.tree import load_snapshot
 from libbench.worker import Worker
 from libbench.workloads.inference import Inference
@@ -354,7 +355,7 @@ def test_a_device_without_a_wall_clock_is_told_so(worker):
         work.measure(Timer(pairs=6))
 
 
-def test_a_device_seeds_what_it_knows_before_every_stage(worker):
+def test_a_device_seeds_what_it_knows_before_every_stage_and_every_batch(worker):
     seeds = []
 
     class Seeded(Cpu):
@@ -365,10 +366,10 @@ def test_a_device_seeds_what_it_knows_before_every_stage(worker):
     work = worker(device=L(Seeded)(), seed=3)
     work.prepare()
     prepared = len(seeds)
-    list(work.batches())
+    batches = len(list(work.batches()))
 
-    assert set(seeds) == {3}
-    assert 0 < prepared < len(seeds)
+    assert set(seeds[: prepared + 1]) == {3}
+    assert seeds[prepared + 1 :] == [seed_at(3, number) for number in range(batches)]
 
 
 def test_the_clock_of_the_cpu_shows_the_seconds_of_a_call():

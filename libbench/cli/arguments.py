@@ -102,7 +102,7 @@ _HISTORY = (
 )
 _EXIT_CODES = (
     "Exit code: 0 same; 1 the target failed, or an output or a metric differs; 2 it could not be judged (the "
-    "reference failed or is stochastic, a config or flag is wrong, nothing was compared); 130 interrupted."
+    "reference failed or does not repeat itself, a config or flag is wrong, nothing was compared); 130 interrupted."
 )
 
 

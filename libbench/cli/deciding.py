@@ -19,7 +19,7 @@ from libbench.job import Job
 from libbench.locate.again import write_again
 from libbench.locate.against import Against
 from libbench.locate.deciding import decide
-from libbench.locate.reproducing import NotWritten
+from libbench.locate.scripts import NotWritten
 from libbench.plan import settings_of
 from libbench.report.decisive import OUTCOMES, render_decisive
 from libbench.report.json import decisive_to_json, from_json, to_json

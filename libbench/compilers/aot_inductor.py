@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from libbench.flat import Flat
-from libbench.inductor import is_cold, require_cxx
+from libbench.inductor import Rng, check_rng, is_cold, require_cxx, with_rng
 from libbench.interfaces import Batch, Compiled
 from libbench.traced import Built, Traced, converted, exported, quiet, sizes_of
 
@@ -22,9 +22,14 @@ class AOTInductor:
         options: settings of inductor, such as `{"max_autotune": True}`.
         dynamic: False compiles for each shape of the inputs, True lets sizes vary from the first graph on, None from
             the second.
+        rng: as for `TorchCompile`.
     """
 
-    def __init__(self, options: Mapping[str, Any] | None = None, dynamic: bool | None = None) -> None:
+    def __init__(
+        self, options: Mapping[str, Any] | None = None, dynamic: bool | None = None, rng: Rng = "native"
+    ) -> None:
+        check_rng(rng)
+        self.rng = rng
         self.options = options
         self.dynamic = dynamic
 
@@ -42,7 +47,7 @@ class AOTInductor:
 
     def _build(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
         program = exported(flat, examples, dynamic)
-        options = dict(self.options) if self.options is not None else None
+        options = with_rng(self.options, self.rng)
         with TemporaryDirectory() as folder, quiet():
             path = str(Path(folder) / "model.pt2")
             file = converted(

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.fx.immutable_collections import immutable_dict, immutable_list
 
+from libbench.creation import Drawn, told_of_python
 from libbench.errors import UnsupportedError
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
@@ -23,7 +24,7 @@ class Fx:
     """Runs the graph that symbolic tracing makes of the workload's method, for inputs of any shape.
 
     Arguments without a tensor are fixed as they are in the first batch; another value of one is an error. What the
-    model draws at random without looking at an input is drawn once, while tracing.
+    model draws at random without looking at an input is drawn once, while tracing; it is named in the facts.
 
     Args:
         interpret: True runs the graph node by node by `torch.fx.Interpreter`, False as the code that torch writes.
@@ -47,16 +48,19 @@ class Fx:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         fixed = {name: value for name, value in bound.arguments.items() if not any(tensors(value))}
+        baked: list[str] = []
         with quiet(), explained("torch.fx"):
             tracer = torch.fx.Tracer()
             tracer.traced_func_name = method
-            graph = tracer.trace(model, concrete_args=fixed)
+            with Drawn() as drawn, told_of_python(baked, lambda: call(*args, **kwargs)):
+                graph = tracer.trace(model, concrete_args=fixed)
             module = torch.fx.GraphModule(tracer.root, graph)
         run = _interpreter(module) if self.interpret else module
         # Both take what is fixed by position only.
         counted = Counted(_by_position(run, signature) if fixed or self.interpret else run)
         version = f"torch.fx {'Interpreter' if self.interpret else 'GraphModule'}, torch {torch.__version__}"
-        return Compiled(counted, version, lambda: CompileFacts(graphs=1, calls=counted.calls))
+        found = (*drawn.places, *baked)
+        return Compiled(counted, version, lambda: CompileFacts(graphs=1, calls=counted.calls, baked=found))
 
 
 def _require_pure(model: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -37,8 +37,8 @@ class Iree:
 
         def convert(program: torch.export.ExportedProgram) -> bytes:
             # Its importer takes no operators that work in place, and fewer than torch exports.
-            operators: Any = torch.export.default_decompositions()
-            operators.update(decompositions.current_aot_decompositions())
+            operators = torch.export.default_decompositions()
+            operators.update(decompositions.current_aot_decompositions())  # type: ignore[no-untyped-call]
             output = aot.export(program.run_decompositions(operators))
             # By itself it makes float32 of float64.
             output.session.set_flags("--iree-llvmcpu-target-cpu=host", "--iree-input-demote-f64-to-f32=false")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -66,6 +67,14 @@ class OnnxRuntime:
         traced = Traced("ONNX", model, method, self._build, dynamic=self.dynamic, carry=carry)
         by = ", ".join(name.removesuffix("ExecutionProvider") for name in self.providers)
         return traced.compiled(example, f"ONNX Runtime {runtime.__version__} {by}, torch {torch.__version__}")
+
+    def milder(self) -> Iterator[tuple[str, OnnxRuntime]]:
+        """Give this with less optimisation of the graph, step by step."""
+        levels = get_args(Level)
+        for level in reversed(levels[: levels.index(self.level)]):
+            changed = copy(self)
+            changed.level = level
+            yield f"compiler.level={level}", changed
 
     def _build(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
         program = exported(flat, examples, dynamic)

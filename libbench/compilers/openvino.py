@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from types import ModuleType
 from typing import Any, Literal, get_args
 
@@ -71,6 +72,13 @@ class OpenVino:
         precision = self.precision or f"{hint} by its own choice"
         version = f"OpenVINO {openvino.__version__.partition('-')[0]} {self.target}, precision {precision}"
         return traced.compiled(example, f"{version}, torch {torch.__version__}")
+
+    def milder(self) -> Iterator[tuple[str, OpenVino]]:
+        """Give this with operators that compute in float32."""
+        if self.precision != "f32":
+            changed = copy(self)
+            changed.precision = "f32"
+            yield "compiler.precision=f32", changed
 
     def _settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": torch.get_num_threads(), "NUM_STREAMS": 1}

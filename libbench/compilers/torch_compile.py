@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
 import torch
 
 from libbench.explaining import GraphEnds
-from libbench.inductor import is_cold, new_code, require_cxx
+from libbench.inductor import Rng, check_rng, is_cold, new_code, require_cxx, with_rng
 from libbench.interfaces import Batch, Compiled
 from libbench.methods import method_of
 from libbench.result import CompileFacts
 from libbench.tree import tensors
+
+_LEFT_OUT = (
+    ("max_fusion_size", 1),
+    ("use_pre_grad_passes", False),
+    ("use_joint_graph_passes", False),
+    ("use_post_grad_passes", False),
+    ("fallback_by_default", True),
+)
+"""What inductor can do without: fusion, the passes over its graphs, and kernels of its own."""
 
 
 class TorchCompile:
@@ -34,6 +44,8 @@ class TorchCompile:
         options: settings of the backend, such as `{"freezing": True}`.
         dynamic: True, False, or None to let torch find out.
         fullgraph: True makes a graph break an error.
+        rng: "native" lets inductor draw random numbers in its own way, as it does for its users; "same" lets it draw
+            those that eager torch draws from the same seed, by slower code. Other backends draw as eager torch does.
     """
 
     def __init__(
@@ -43,7 +55,9 @@ class TorchCompile:
         options: Mapping[str, Any] | None = None,
         dynamic: bool | None = None,
         fullgraph: bool = False,
+        rng: Rng = "native",
     ) -> None:
+        check_rng(rng)
         if mode is not None and options is not None:
             raise ValueError(f"mode and options cannot both be given, got {mode!r} and {options!r}")
         self.backend = backend
@@ -51,6 +65,7 @@ class TorchCompile:
         self.options = options
         self.dynamic = dynamic
         self.fullgraph = fullgraph
+        self.rng = rng
 
     def compile(self, model: Any, example: Batch, method: str) -> Compiled:
         """Give the optimised method; nothing is traced before its first call.
@@ -79,11 +94,32 @@ class TorchCompile:
             release=torch.compiler.reset,
         )
 
+    def milder(self) -> Iterator[tuple[str, TorchCompile]]:
+        """Give inductor without one of its steps, then the graphs as they come to it, run by torch's own kernels."""
+        if self.backend != "inductor":
+            return
+        options = dict(self.options or {})
+        if self.mode is not None:
+            options = dict(torch._inductor.list_mode_options(self.mode, self.dynamic))
+        for name, value in _LEFT_OUT:
+            if options.get(name) != value:
+                text = str(value).lower()
+                said = f"compiler.options.{name}={text}" if self.options else f"compiler.options={{{name}: {text}}}"
+                said = f"compiler.mode=null {said}" if self.mode is not None else said
+                yield said, self._changed(self.backend, {**options, name: value})
+        for backend in ("aot_eager_decomp_partition", "aot_eager"):
+            yield f"compiler.backend={backend}", self._changed(backend, None)
+
+    def _changed(self, backend: str, options: Mapping[str, Any] | None) -> TorchCompile:
+        changed = copy(self)
+        changed.backend, changed.mode, changed.options = backend, None, options
+        return changed
+
     def _backend(self) -> Callable[..., Any]:
         options = dict(self.options) if self.options is not None else None
         if self.backend == "inductor":
             wrapped: Callable[..., Any] = torch._TorchCompileInductorWrapper(  # type: ignore[no-untyped-call]
-                self.mode, options, self.dynamic
+                self.mode, with_rng(options, self.rng), self.dynamic
             )
             return wrapped
         from torch._dynamo import lookup_backend

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from typing import Any, Literal, get_args
 
 import torch
 
-from libbench.codelines import line_at
+from libbench.creation import told_of_numbers
 from libbench.errors import UnsupportedError
-from libbench.faults import short_place
 from libbench.flat import Flat
 from libbench.interfaces import Batch, Compiled
 from libbench.result import CompileFacts
@@ -48,13 +46,13 @@ class TorchScript:
         return self._scripted(model, method, version)
 
     def _trace(self, flat: Flat, examples: Sequence[torch.Tensor], dynamic: bool) -> Built:
-        with quiet(), warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always", torch.jit.TracerWarning)  # type: ignore[attr-defined]
-            # Its own check calls the model again, which a model that draws at random does not stand.
-            script = torch.jit.trace(flat, tuple(examples), check_trace=False)  # type: ignore[no-untyped-call]
+        baked: list[str] = []
+        with quiet():
+            with told_of_numbers(baked):
+                # Its own check calls the model again, which a model that draws at random does not stand.
+                script = torch.jit.trace(flat, tuple(examples), check_trace=False)  # type: ignore[no-untyped-call]
             script = self._frozen(script)
-            size = _size(script)
-        return Built(lambda tensors: script(*tensors), artefact_bytes=size, notes=tuple(_fixed(told)))
+            return Built(lambda tensors: script(*tensors), artefact_bytes=_size(script), baked=tuple(baked))
 
     def _scripted(self, model: Any, method: str, version: str) -> Compiled:
         with quiet(), explained("torch.jit.script"):
@@ -72,14 +70,6 @@ class TorchScript:
         if not self.frozen:
             return script
         return torch.jit.freeze(script, preserved_attrs=list(methods))
-
-
-def _fixed(told: Sequence[warnings.WarningMessage]) -> Iterator[str]:
-    """Say at which lines the model goes by a value or a size, which tracing takes for the same in every call."""
-    for place in dict.fromkeys((each.filename, each.lineno) for each in told if "might cause" in str(each.message)):
-        line = line_at(*place)
-        if line:
-            yield f"the way that {short_place(line)} takes is fixed as in the first batch of a shape"
 
 
 def _size(script: Any) -> int:

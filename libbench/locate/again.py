@@ -13,7 +13,7 @@ from libbench.errors import ConfigError, LibbenchError
 from libbench.job import Job
 from libbench.locate.deciding import has_not_flipped, said
 from libbench.locate.flipping import flip_of
-from libbench.locate.reproducing import SCRIPT, NotWritten
+from libbench.locate.scripts import SCRIPT, NotWritten
 from libbench.result import SIDES
 
 _SCRIPT = '''"""{what}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -34,8 +34,8 @@ class Runnable:
     kernels: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
-def capture(sides: tuple[Runnable, Runnable], how: How = "export") -> tuple[Graph, Graph]:
-    """Give the graphs of both sides, made in the same way: operators of two kinds of graphs are no counterparts.
+def capture(sides: Sequence[Runnable], how: How = "export") -> tuple[Graph, ...]:
+    """Give the graph of each side, all made in the same way: operators of two kinds of graphs are no counterparts.
 
     Args:
         how: "export" tries that first; "record" does not.
@@ -43,12 +43,10 @@ def capture(sides: tuple[Runnable, Runnable], how: How = "export") -> tuple[Grap
     why = ""
     if how == "export":
         try:
-            graphs = [export(side.model, side.call, *side.inputs()) for side in sides]
-            return _by_kernels(graphs[0], sides[0]), _by_kernels(graphs[1], sides[1])
+            return tuple(_by_kernels(export(side.model, side.call, *side.inputs()), side) for side in sides)
         except NotExported as error:
             why = str(error)
-    graphs = [record(side.model, side.call, *side.inputs()) for side in sides]
-    return _by_kernels(graphs[0], sides[0], why), _by_kernels(graphs[1], sides[1], why)
+    return tuple(_by_kernels(record(side.model, side.call, *side.inputs()), side, why) for side in sides)
 
 
 def _by_kernels(graph: Graph, side: Runnable, why: str = "") -> Graph:

@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from libbench.errors import LibbenchError
+
 
 @dataclass(frozen=True)
 class Made:
@@ -74,15 +76,41 @@ class Op:
     @property
     def changed(self) -> tuple[Link, ...]:
         """Those that it changes in place."""
+        return self._marked(lambda alias: bool(alias.is_write))
+
+    @property
+    def shared(self) -> tuple[Link, ...]:
+        """Those whose memory its outputs may lie in: what it gives a view of, and what it changes in place."""
+        return self._marked(lambda alias: True)
+
+    def _marked(self, wanted: Callable[[Any], bool]) -> tuple[Link, ...]:
+        """Give what its schema marks so."""
         schema = getattr(self.function, "_schema", None)
-        if schema is None or not schema.is_mutable:
-            return ()
         found: list[Link] = []
-        for position, argument in enumerate(schema.arguments):
-            if argument.alias_info is not None and argument.alias_info.is_write:
+        for position, argument in enumerate(schema.arguments if schema is not None else ()):
+            if argument.alias_info is not None and wanted(argument.alias_info):
                 value = self.args[position] if position < len(self.args) else self.kwargs.get(argument.name)
                 found += links(value)
         return tuple(found)
+
+    @property
+    def gives_one(self) -> bool:
+        """Whether it gives one value, and no list or tuple of them.
+
+        Raises:
+            LibbenchError: it gives both at once.
+        """
+        schema = getattr(self.function, "_schema", None)
+        returns = () if schema is None else schema.returns
+        kinds = [each.type.kind() for each in returns]
+        if len(kinds) > 1 and "ListType" in kinds:
+            raise LibbenchError(f"{self.name} gives lists beside single values")
+        return schema is None or (len(kinds) == 1 and kinds != ["ListType"])
+
+    def said(self, path: str) -> str:
+        """Give it as `name in module at file:line`, where `path` is that of the module from the model."""
+        line = self.source.split(": ")[0]
+        return f"{self.name} in {path or 'the model'}" + (f" at {line}" if line else "")
 
     def run(self, value: Callable[[Link], Any]) -> list[Any]:
         """Call it and give its outputs, leaf by leaf; `value` gives what stands for a link."""

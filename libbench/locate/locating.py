@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -16,22 +15,23 @@ from libbench.errors import LibbenchError
 from libbench.findings import OutputsReport
 from libbench.interfaces import Batch, Stepping
 from libbench.locate.capture import How, Runnable
+from libbench.locate.compiling import BySegment
 from libbench.locate.configs import config_path
 from libbench.locate.inside import inside
 from libbench.locate.judging import differences, verdict_of_both, weights
 from libbench.locate.modules import ByModule
 from libbench.locate.operators import ByOperator
-from libbench.locate.reproducing import SCRIPT, NotWritten, write_module, write_operator
+from libbench.locate.reproducing import write_module, write_operator, write_segment
+from libbench.locate.scripts import SCRIPT, NotWritten
+from libbench.locate.taking import runnable
 from libbench.located import Cost, Located, ModuleRow, ModulesReport, OpsReport
-from libbench.methods import method_of
 from libbench.settings import Tolerance
 from libbench.side import Side
 from libbench.state import Kept
-from libbench.tree import fingerprint, own_copy
+from libbench.tree import fingerprint
 
 KEPT = 2 * 2**30
 """Bytes of the target's outputs that the search by module keeps in memory; what is beyond goes to disk."""
-_BETWEEN = "the difference is not in the models as they are written: it comes with compiling"
 
 
 class Search:
@@ -57,6 +57,7 @@ class Search:
         self._notes: list[str] = []
         self._runnable: tuple[Runnable, Runnable] | None = None
         self._search: ByOperator | None = None
+        self._segments: BySegment | None = None
 
     def located(self) -> Located:
         """Give what is found; the names of the sides and the seconds are for the caller to add."""
@@ -70,9 +71,9 @@ class Search:
             outputs=tuple(differences(outputs)),
         )  # fmt: skip
         with _modes(self._sides), _states(self._sides):
-            sides = self._runnable = self._runnables(batch)
-            if sides is None:
-                return replace(base, reason=_BETWEEN, notes=tuple(self._notes))
+            sides = self._runnables(batch)
+            if self._runnable is None:
+                return self._by_segment(base, sides, batch)
             modules = self._by_module(sides)
             operators = self._by_operator(sides, modules)
         verdict, reason = verdict_of_both(modules, operators)
@@ -89,30 +90,36 @@ class Search:
 
     def reproduce(self, found: Located, folder: Path) -> Iterator[str]:
         """Leave in a folder what shows the finding again, and say what it is, or why there is none."""
-        operator = found.operators.culprit if found.operators else None
-        module = found.modules.culprit if found.modules else None
-        jobs = self._sides[0].job, self._sides[1].job
-        if self._runnable is None or (operator is None and module is None):
-            yield "nothing to reproduce: no module and no operator stands out"
-            return
         if any(side.parts.op_lib is not None for side in self._sides):
             yield "nothing was written to reproduce it: a script would run by torch's kernels, without any op_lib"
             return
         with _modes(self._sides), _states(self._sides):
-            if operator is not None and self._search is not None:
-                graphs, pairs, given = self._search.graphs, self._search.pairs, self._search.given
+            written = list(self._writers(found, folder))
+            for name, write in written:
                 try:
-                    write_operator(folder, operator, graphs, pairs, given, jobs)
-                    yield f"{operator.operator} can be seen again: python {folder / SCRIPT}"
+                    write()
+                    yield f"{name} can be seen again: python {folder / SCRIPT}"
                     return
                 except NotWritten as error:
-                    yield f"{operator.operator} cannot be written down: {error}"
-            if module is not None:
-                try:
-                    write_module(folder, module, inside(self._runnable, (module.path, module.call)), jobs)
-                    yield f"{module.path or 'the model'} can be seen again: python {folder / SCRIPT}"
-                except NotWritten as error:
-                    yield f"{module.path or 'the model'} cannot be written down: {error}"
+                    yield f"{name} cannot be written down: {error}"
+        if not written:
+            yield "nothing to reproduce: nothing stands out by itself"
+
+    def _writers(self, found: Located, folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+        """Give what can be shown again, the best first, each with what writes it."""
+        operator = found.operators.culprit if found.operators else None
+        module = found.modules.culprit if found.modules else None
+        jobs = self._sides[0].job, self._sides[1].job
+        if operator is not None and self._search is not None:
+            graphs, pairs, given = self._search.graphs, self._search.pairs, self._search.given
+            yield operator.operator, lambda: write_operator(folder, operator, graphs, pairs, given, jobs)
+        if module is not None and self._runnable is not None:
+            sides, key = self._runnable, (module.path, module.call)
+            yield module.path or "the model", lambda: write_module(folder, module, inside(sides, key), jobs)
+        search = self._segments
+        if found.segments is not None and search is not None and search.piece is not None:
+            piece, side = search.piece, found.segments.side
+            yield "the compiled piece", lambda: write_segment(folder, piece, side, jobs)
 
     def _first_difference(self) -> tuple[Batch, OutputsReport] | None:
         """Give the first batch whose outputs differ, and how."""
@@ -132,17 +139,27 @@ class Search:
             raise LibbenchError("no output was compared")
         return None
 
-    def _runnables(self, batch: Batch) -> tuple[Runnable, Runnable] | None:
-        """Give both calls on a batch, of compiled sides as they are without; None where these agree."""
+    def _runnables(self, batch: Batch) -> tuple[Runnable, Runnable]:
+        """Give both calls on a batch, of compiled sides as they are without; they are kept where these differ."""
         compiled = [side.compiled.facts is not None for side in self._sides]
-        made = [_runnable(side, batch, plain) for side, plain in zip(self._sides, compiled, strict=True)]
+        one, two = (runnable(side, batch, plain) for side, plain in zip(self._sides, compiled, strict=True))
         if any(compiled):
-            outputs = [side.call(*args, **kwargs) for side in made for args, kwargs in [side.inputs()]]
+            outputs = [side.call(*args, **kwargs) for side in (one, two) for args, kwargs in [side.inputs()]]
             if compare(outputs[0], outputs[1], self._tolerance).verdict != "different":
                 self._notes.append("without their compilers both sides give the same outputs")
-                return None
+                return one, two
             self._notes.append("what is compiled is looked at as it is written, where the sides differ, too")
-        return made[0], made[1]
+        self._runnable = one, two
+        return one, two
+
+    def _by_segment(self, base: Located, sides: tuple[Runnable, Runnable], batch: Batch) -> Located:
+        """Look for what comes with compiling."""
+        begin = time.perf_counter()
+        search = BySegment(self._sides, sides, batch, self._tolerance, self._how)
+        self._segments, report = search, search.report()
+        cost = Cost(segments=time.perf_counter() - begin, compiles=search.compiles)
+        notes = (*self._notes, *search.notes)
+        return replace(base, verdict=report.verdict, reason=search.reason, segments=report, notes=notes, cost=cost)
 
     def _by_module(self, sides: tuple[Runnable, Runnable]) -> ModulesReport | None:
         if not all(isinstance(side.model, torch.nn.Module) for side in sides):
@@ -185,29 +202,6 @@ class Search:
         self._cost = replace(self._cost, capture=captured - begin, operators=time.perf_counter() - captured)
         self._search = search
         return report
-
-
-def _runnable(side: Side, batch: Batch, plain: bool) -> Runnable:
-    workload = side.parts.workload
-    call = method_of(side.parts.model, workload.method) if plain else side.compiled.call
-    taken: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-
-    def take(*args: Any, **kwargs: Any) -> Any:
-        taken.append((args, kwargs))
-        raise _Taken
-
-    with suppress(_Taken):
-        workload.step(take, side.fresh(batch))
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with side.kernels():
-            return call(*args, **kwargs)
-
-    return Runnable(side.parts.model, run, lambda: own_copy(taken[0]), kernels=side.kernels)
-
-
-class _Taken(Exception):
-    """What a workload calls has been called; the rest of its step is not wanted."""
 
 
 def _check(sides: Sequence[Side]) -> None:

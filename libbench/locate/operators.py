@@ -39,7 +39,8 @@ class ByOperator:
     """
 
     def __init__(self, sides: tuple[Runnable, Runnable], *, how: How = "export", inside: str = "") -> None:
-        self.graphs = capture(sides, how)
+        reference, target = capture(sides, how)
+        self.graphs = reference, target
         self.pairs = align(*self.graphs)
         given = [given_of(side.inputs()) for side in sides]
         if len(given[0]) != len(given[1]):
@@ -151,9 +152,7 @@ class ByOperator:
         return ""
 
     def _said(self, op: Op) -> str:
-        where = self._path(op) or "the model"
-        line = ": ".join(op.source.split(": ")[:1])
-        return f"{op.name} in {where}" + (f" at {line}" if line else "")
+        return op.said(self._path(op))
 
     def _structure(self) -> Iterator[str]:
         """Say what one side alone has, kind by kind, where there is much of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from libbench.config import instantiate, load_saved
+from libbench.interfaces import Batch
 from libbench.locate.deviation import errors_of, level_of, rounding_of, worst
 from libbench.locate.graph import leaves
 from libbench.tree import snapshot
@@ -40,6 +42,16 @@ def module_in(config: Path, path: str, held: dict[str, torch.Tensor], side: str)
                 if value is not None:
                     table[name] = torch.nn.Parameter(value, False) if table is each._parameters else value
     return module
+
+
+def compiled_in(config: Path, segment: torch.nn.Module, inputs: Sequence[Any]) -> Callable[..., Any]:
+    """Compile a module by the compiler of a config that is cut down to it; give what is called in its place."""
+    built = load_saved(config)
+    torch.manual_seed(built["seed"])
+    call: Callable[..., Any] = (
+        instantiate(built["compiler"]).compile(segment, Batch((), tuple(inputs), 0), "forward").call
+    )
+    return call
 
 
 def shown(reference: Any, target: Any, leaf: int = 0) -> int:

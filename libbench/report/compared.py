@@ -142,6 +142,8 @@ def _position(leaf: LeafReport) -> str:
 
 
 def _leaf_verdict(leaf: LeafReport) -> Cell:
+    if leaf.draws is not None and leaf.verdict == "same":
+        return "drawn alike", "good"
     return ("vacuous", "warn") if leaf.vacuous else verdict_cell(leaf.verdict)
 
 

@@ -172,6 +172,8 @@ def facts_text(facts: CompileFacts, ran: float | None = None) -> str:
         said = [_made(facts), *([_ran(facts, ran)] if facts.graphs else []), *facts.notes]
     if facts.fallbacks:
         said.append(f"{plural(len(facts.fallbacks), 'operator')} not compiled: {listed(facts.fallbacks)}")
+    if facts.baked:
+        said.append(f"fixed by tracing: {listed(facts.baked)}")
     verdict = "NOT COMPILED, " if facts.idle or ran == 0 else "" if facts.graphs is None else "yes, "
     return verdict + "; ".join(said)
 

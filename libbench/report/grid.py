@@ -12,6 +12,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from libbench.comparability import no_speedup, not_compiled
+from libbench.drawing import drawn_apart
 from libbench.findings import level_text
 from libbench.report.headline import wall, why_different, worst_first
 from libbench.report.many import TONES, finding, verdict_word
@@ -81,9 +82,11 @@ def _machine(environment: Mapping[str, Any]) -> str:
 def _level(comparison: Comparison) -> str:
     """Give the largest level of all outputs at all seeds; empty where nothing was judged.
 
-    What has no level, as integers, is exact or never right, as scores have it.
+    What has no level, as integers, is exact or never right, as scores have it; what is drawn at random has none.
     """
     reports = [each.outputs for each in comparison.at_each_seed() if each.outputs is not None]
+    if any(drawn_apart(report) for report in reports):
+        return "by distribution"
     leaves = [leaf for report in reports for leaf in report.leaves if leaf.verdict != "unjudged"]
     levels = [(-math.inf if equal(leaf) else math.inf) if leaf.level is None else leaf.level for leaf in leaves]
     return level_text(max(levels)) if levels else ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from libbench.comparability import not_compiled, not_swapped, other_work
 from libbench.curves import LOSS
+from libbench.drawing import drawn_apart
 from libbench.findings import LeafReport, LeafTruth, OutputsReport, TruthReport
 from libbench.measured import Speedup, SpeedVerdict, by_wall
 from libbench.report.words import Tone, apart, cut, figure, listed, one_line, plural, ratio, shorten
@@ -91,9 +92,11 @@ def findings(comparison: Comparison) -> list[Piece]:
     if outputs is not None and (outputs.batches or (outputs.skipped and not metrics)):
         found += _truth(comparison.truth, outputs, comparison) if comparison.truth else [_outputs(outputs, comparison)]
     found = _with_curve(found, comparison)
+    found = [*(_baked(each) for each in (check(comparison, "target baked in"),) if each), *found]
     found += [_timed(name, each) for name in SIDES if (each := check(comparison, f"{name} timed outputs"))]
     found += [_ranks(name, each) for name in SIDES if (each := check(comparison, f"{name} ranks"))]
-    differ = [metric for metric in metrics if metric.verdict == "different"]
+    chance = drawn_apart(outputs)
+    differ = [metric for metric in metrics if metric.verdict == "different" and not chance]
     if differ:
         worst = differ[0]
         values = f"{shorten(worst.name, 40)} {' against '.join(apart(worst.reference, worst.target))}"
@@ -101,6 +104,8 @@ def findings(comparison: Comparison) -> list[Piece]:
         found.append((f"DIFFERENT METRICS: {values}{more}", "bad"))
     elif metrics and not found:
         found.append((f"SAME METRICS ({_not_compared(outputs)})", "good"))
+    elif chance and any(metric.verdict == "different" for metric in metrics):
+        found.append(("CANNOT BE JUDGED: metrics differ, which may be chance", "warn"))
     elif metrics and found[0][1] != "good":
         found.append(("metrics within tolerance", "good"))
     found.sort(key=lambda piece: _WEIGHT[piece[1]])
@@ -120,6 +125,11 @@ def _with_curve(found: list[Piece], comparison: Comparison) -> list[Piece]:
     why = "; ".join([*curve.reasons, *curve.causes[:1]])
     piece: Piece = (f"DIFFERENT LOSSES: {cut(why, LONGEST)}", "bad")
     return [piece, *(found if others or outputs.reasons else [])]
+
+
+def _baked(failed: Check) -> Piece:
+    """Say that the target keeps what tracing has fixed."""
+    return f"BAKED IN: {cut(failed.found, LONGEST)}", "bad"
 
 
 def _timed(name: str, failed: Check) -> Piece:
@@ -151,6 +161,8 @@ def why_different(outputs: OutputsReport) -> str:
 def _leaf_words(leaf: LeafReport) -> str:
     """Say what differs in a leaf in fewer words than its reasons do."""
     (ours, theirs), path = leaf.dtypes, shorten(leaf.path, 40)
+    if leaf.draws is not None:
+        return f"{path}: {leaf.reasons[0]}"
     # The first reason of value is the count of what disagrees, which is said in fewer words here.
     others = [*leaf.form_reasons, *leaf.value_reasons[1:]]
     words = []
@@ -201,7 +213,8 @@ def _outputs(outputs: OutputsReport, comparison: Comparison) -> Piece:
         return f"CANNOT BE JUDGED: {cut(why, LONGEST)}", "warn"
     if refused(comparison):
         return f"CANNOT BE JUDGED: the outputs agree, but prove nothing: {cut(reasons(outputs), LONGEST)}", "warn"
-    return f"SAME OUTPUTS{_limits(outputs, comparison)}", "good"
+    by = " by distribution" if drawn_apart(outputs) else ""
+    return f"SAME OUTPUTS{by}{_limits(outputs, comparison)}", "good"
 
 
 def _truth(truth: TruthReport, outputs: OutputsReport, comparison: Comparison) -> list[Piece]:

@@ -35,6 +35,7 @@ def write_noise(page: Page, comparison: Comparison) -> None:
     """Write how large a difference is beside the reference's own noise, for each leaf that differs."""
     leaves = comparison.outputs.leaves if comparison.outputs else ()
     known = [leaf for leaf in leaves if leaf.noise is not None and leaf.noise < math.inf and leaf.max_abs is not None]
+    known = [leaf for leaf in known if leaf.draws is None]
     odd = [leaf for leaf in known if leaf.verdict == "different"]
     for text in dict.fromkeys(noise_words(leaf) for leaf in odd[:MOST_LEAVES] if leaf.noise):
         page.item(text, "dim")

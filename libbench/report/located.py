@@ -10,6 +10,7 @@ from libbench.findings import level_text
 from libbench.located import Cost, Deviation, Located, ModuleRow, ModulesReport, OpRow, OpsReport
 from libbench.report.headline import LONGEST
 from libbench.report.page import Cell, Column, Page, TextPage
+from libbench.report.segments import segment_headline, write_segments
 from libbench.report.words import Tone, cut, figure, one_line, plural, seconds
 
 MOST_ROWS = 8
@@ -28,6 +29,8 @@ _HOW = {"export": "as torch exports them", "record": "as they run"}
 
 def located_headline(found: Located) -> str:
     """Give the verdict as one line of plain text."""
+    if found.segments is not None and found.segments.culprit is not None:
+        return f"LOCATED: {segment_headline(found.segments)}"
     operator = found.operators.culprit if found.operators else None
     module = found.modules.culprit if found.modules else None
     if found.verdict == "same":
@@ -69,6 +72,8 @@ def write_located(page: Page, found: Located, verbose: bool) -> None:
         _write_modules(page, found.modules, verbose)
     if found.operators is not None:
         _write_operators(page, found.operators, verbose)
+    if found.segments is not None:
+        write_segments(page, found.segments, verbose)
     if found.weights:
         page.entry("weights", "parameters and buffers differ by more than rounding")
         _sentences(page, found.weights, verbose)
@@ -208,6 +213,8 @@ def _costs(found: Located) -> Iterator[str]:
         yield f"modules {seconds(cost.modules)}"
     if cost.operators:
         yield f"finding the operators {seconds(cost.capture)}, running them {seconds(cost.operators)}"
+    if cost.segments:
+        yield f"{plural(cost.compiles, 'compilation')} in {seconds(cost.segments)}"
     yield "details: --verbose, --json FILE"
 
 

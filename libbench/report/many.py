@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from libbench.comparability import no_speedup
 from libbench.config.places import short
+from libbench.drawing import drawn_apart
 from libbench.report.compared import extreme_text
 from libbench.report.costs import call_seconds, first_call, ratio_cell
 from libbench.report.headline import check, pieces, truth_words, wall, worst_first
@@ -32,8 +33,8 @@ OWN_COLUMNS = (
     Column("first call", right=True, drop=1),
 )
 _LONGEST_NAME = 40
-ORDER = ("interrupted", "not judged", "vacuous", "FAILED", "DIFFERENT", "TOO SLOW", "same")
-TONES: dict[str, Tone] = {"FAILED": "bad", "DIFFERENT": "bad", "TOO SLOW": "bad", "same": "good"}
+ORDER = ("interrupted", "not judged", "vacuous", "FAILED", "BAKED IN", "DIFFERENT", "TOO SLOW", "same")
+TONES: dict[str, Tone] = {"FAILED": "bad", "BAKED IN": "bad", "DIFFERENT": "bad", "TOO SLOW": "bad", "same": "good"}
 
 
 def write_many(page: Page, comparisons: Sequence[Comparison]) -> None:
@@ -96,8 +97,8 @@ def _names(job: JobRecord) -> str:
 def verdict_word(comparison: Comparison) -> str:
     """Give one of `ORDER`, as the exit code has it.
 
-    "TOO SLOW" is a target of which nothing is wrong but that a speedup was asked for; "vacuous" is a row whose outputs
-    agree, but prove nothing, whatever its exit code.
+    "BAKED IN" is a target that differs by what tracing has fixed; "TOO SLOW" is one of which nothing is wrong but that
+    a speedup was asked for; "vacuous" is a row whose outputs agree, but prove nothing, whatever its exit code.
     """
     if not comparison.complete:
         return "interrupted"
@@ -107,7 +108,7 @@ def verdict_word(comparison: Comparison) -> str:
         return "FAILED"
     if comparison.exit_code == 1:
         wrong = {each.name for each in comparison.checks if each.verdict == "different"}
-        return "TOO SLOW" if wrong == {"speedup"} else "DIFFERENT"
+        return "TOO SLOW" if wrong == {"speedup"} else "BAKED IN" if "target baked in" in wrong else "DIFFERENT"
     return "vacuous" if unproven(comparison) else "same"
 
 
@@ -150,7 +151,8 @@ def finding(comparison: Comparison, word: str) -> str:
         return text or "-"
     worst = worst_first(comparison)[0]
     outputs, metrics, truth = worst.outputs, worst.metrics, worst.truth
-    found = []
+    kept = check(worst, "target baked in")
+    found = [kept.found] if kept is not None else []
     if truth is not None and truth.batches:
         found.append(f"by {truth.dtype}: {truth_words(truth)}")
     elif outputs is not None and outputs.batches:
@@ -161,6 +163,7 @@ def finding(comparison: Comparison, word: str) -> str:
             if size and size.value
             else ""
         )
+        by = " by distribution" if drawn_apart(outputs) else by
         found.append(words[outputs.verdict] + by)
     found += ["other outputs while timed"] if check(comparison, "target timed outputs") else []
     found += ["odd ranks"] if check(comparison, "target ranks") else []
