@@ -230,18 +230,6 @@ def test_the_hooks_of_a_compiled_module_run_once():
     assert ours.layer._compiled_call_impl is None
 
 
-def test_a_method_within_another_one_is_compiled_as_a_part_of_it():
-    model = Looping(steps=2)
-    found = Inside(TorchExport(), ["layer.forward", "step"]).compile(model, EXAMPLE, "run")
-
-    with torch.inference_mode():
-        expected = model.run(EXAMPLE.inputs)
-        torch.testing.assert_close(found.call(EXAMPLE.inputs), expected)
-
-    assert found.facts().calls == 2
-    assert "layer.forward was never called" in found.facts().notes
-
-
 def test_the_breaks_of_all_methods_are_counted_once():
     class Broken(Looping):
         def step(self, x):
