@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -29,9 +30,12 @@ def require_cxx() -> None:
     from torch._inductor.exc import InvalidCxxCompiler
 
     try:
-        get_cpp_compiler()
-    except InvalidCxxCompiler as error:
-        raise UnavailableError("inductor needs a C++ compiler such as g++, and none is on the PATH") from error
+        # It remembers what it has found in this process.
+        there = shutil.which(get_cpp_compiler()) is not None
+    except InvalidCxxCompiler:
+        there = False
+    if not there:
+        raise UnavailableError("inductor needs a C++ compiler such as g++, and none is on the PATH")
 
 
 def check_rng(rng: str) -> None:

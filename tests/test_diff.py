@@ -58,7 +58,7 @@ def test_the_result_keeps_the_config_that_ran_and_where_it_ran(config):
     assert "compiler" in job.config
     assert comparison.reference.environment["torch"]
     assert comparison.reference.preparation.parameters == 15
-    assert set(comparison.reference.preparation.seconds) == {"instantiate", "compile", "first", "second"}
+    assert set(comparison.reference.preparation.seconds) - {"imports"} == {"instantiate", "compile", "first", "second"}
     assert comparison.reference.evaluation.peak["host"] >= 0
 
 

@@ -105,15 +105,14 @@ def test_a_sample_that_crashes_hangs_is_damaged_or_random_costs_its_row_and_no_o
 
     assert code == 2
     assert words(to) == {
-        "a_crash": "not judged", "b_hang": "not judged", "c_no_python": "not judged", "d_dropout": "not judged",
+        "a_crash": "not judged", "b_hang": "not judged", "c_no_python": "not judged", "d_dropout": "same",
         "e_nothing": "vacuous", "f_good": "same",
     }  # fmt: skip
     told = [headline(from_json(row)) for row in read_rows(to)]
-    for text, said in zip(
-        told, ("killed by SIGKILL", "no end after 8 s", "no Python", "stochastic", "0"), strict=False
-    ):
+    for text, said in zip(told, ("killed by SIGKILL", "no end after 8 s", "no Python", "SAME", "0"), strict=False):
         assert said in text
-    assert "6 rows · 1 same · 1 vacuous · 4 not judged" in out
+    assert "6 rows · 2 same · 1 vacuous · 3 not judged" in out
+    assert "outputs agree, of the same random numbers" in out
     assert sample_of(next(read_rows(to))).source == "by hand"
 
 

@@ -163,7 +163,8 @@ def finding(comparison: Comparison, word: str) -> str:
             if size and size.value
             else ""
         )
-        by = " by distribution" if drawn_apart(outputs) else by
+        drawn = worst.reference.preparation is not None and worst.reference.preparation.draws
+        by = " by distribution" if drawn_apart(outputs) else f"{by}, of the same random numbers" if drawn else by
         found.append(words[outputs.verdict] + by)
     found += ["other outputs while timed"] if check(comparison, "target timed outputs") else []
     found += ["odd ranks"] if check(comparison, "target ranks") else []
