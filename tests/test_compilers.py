@@ -265,7 +265,7 @@ class Linears(Net):
 def test_quantised_layers_are_counted_and_the_others_named(compiler):
     if compiler.by == "torchao":
         pytest.importorskip("torchao")
-    torch.manual_seed(0)  # with some weights nothing is left of any output
+    torch.manual_seed(1)  # with some weights nothing is left of any output
     model, twin = Linears().eval(), Linears().eval()
     twin.load_state_dict(model.state_dict())
 
