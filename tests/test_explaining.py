@@ -45,7 +45,7 @@ def failure(compiler, model):
         (OnnxRuntime, "onnxruntime", "aten._cdist_forward", ["aten.randperm", "aten.searchsorted"]),
         (OpenVino, "openvino", None, ["aten.randperm", "aten.searchsorted"]),
         (Tvm, "tvm", "aten._cdist_forward", ["aten.randperm", "aten.searchsorted"]),
-        (Iree, "iree", "aten.cdist", ["aten.randperm", "aten.searchsorted"]),
+        (Iree, "iree", "aten._cdist_forward", ["aten.randperm", "aten.searchsorted"]),
         (ExecuTorch, "executorch", None, ["aten.searchsorted"]),
     ],
 )
