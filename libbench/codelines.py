@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import random
 import re
 import sys
 import traceback
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 
 _TORCH = str(Path(torch.__file__).parent)
-_TOOLS = tuple(str(Path(_TORCH).with_name(name)) for name in ("numpy", "sympy"))
+_TOOLS = (*(str(Path(_TORCH).with_name(name)) for name in ("numpy", "sympy")), random.__file__)
 """What models and torch call to reckon with."""
 _NN = str(Path(_TORCH, "nn"))
 _HERE = str(Path(__file__).parent)
@@ -40,6 +41,13 @@ def current_line() -> str:
             break
         frame = frame.f_back
     return _innermost(found)
+
+
+def own_place(frame: FrameType | None) -> tuple[str, int] | None:
+    """Give file and line of the innermost frame, from one outwards, that is the model's own; None without one."""
+    while frame is not None and _foreign(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def line_in(trace: str) -> str:

@@ -17,10 +17,9 @@ from torch.jit._trace import TracerWarning
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import libbench
+from libbench.codelines import own_place
 from libbench.tree import tensors
 
-_NOT_THE_MODEL = (*(str(Path(str(module.__file__)).parent) for module in (torch, libbench)), random.__file__)
 MOST = 5
 """Places that are named, at most."""
 
@@ -43,7 +42,7 @@ class Drawn(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch.Tag.nondeterministic_seeded in func.tags:
-            self.places.setdefault(f"{str(func).rpartition('.')[0]}{_at(_line(sys._getframe(1)))}")
+            self.places.setdefault(f"{str(func).rpartition('.')[0]}{_at(own_place(sys._getframe(1)))}")
         return func(*args, **(kwargs or {}))
 
 
@@ -67,7 +66,7 @@ class OffDevice(TorchFunctionMode):
         found = _devices(outputs) - set(self._devices)
         if found and not _devices((args, kwargs)) & found:
             name = resolve_name(func) or getattr(func, "__name__", "something")
-            self.places.setdefault(f"{name} on {', '.join(map(str, found))}{_at(_line(sys._getframe(1)))}")
+            self.places.setdefault(f"{name} on {', '.join(map(str, found))}{_at(own_place(sys._getframe(1)))}")
         return outputs
 
 
@@ -112,7 +111,7 @@ def _drawn_by_python(call: Callable[[], Any]) -> list[str]:
 
     def look(frame: FrameType, event: str, called: Any) -> None:
         if event == "c_call" and getattr(called, "__self__", None) is source:
-            places.setdefault(f"random.{called.__name__}{_at(_line(frame))}")
+            places.setdefault(f"random.{called.__name__}{_at(own_place(frame))}")
 
     profiler, numpy = sys.getprofile(), _numpy_state()
     sys.setprofile(look)
@@ -163,16 +162,6 @@ def _few(places: Collection[str]) -> tuple[str, ...]:
 
 def _devices(tree: Any) -> set[torch.device]:
     return {tensor.device for _, tensor in tensors(tree)}
-
-
-def _line(frame: FrameType | None) -> tuple[str, int] | None:
-    """Give file and line of the innermost frame, from this one outwards, that is the model's; None without one."""
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith((*_NOT_THE_MODEL, "<")):
-            return file, frame.f_lineno
-        frame = frame.f_back
-    return None
 
 
 def _at(line: tuple[str, int] | None) -> str:

@@ -9,6 +9,7 @@ from libbench.distribution import LEAST
 from libbench.findings import OutputsReport
 from libbench.result import Check, Comparison, Result
 from libbench.state import seed_at
+from libbench.timing import call_of
 
 MOST = 64
 """Calls of a side; more would tell little more."""
@@ -47,7 +48,7 @@ def ask_target(reference: Result, result: Result, *, other_draws: bool) -> Ask |
 
 
 def _ask(result: Result, side: str) -> Ask:
-    seconds = result.preparation.seconds.get("second", 0.0) if result.preparation else 0.0
+    seconds = call_of(result)
     if LEAST * seconds > LONGEST:
         return Ask((), why=f"the {side}'s calls take {seconds:.3g} s, too long for the {LEAST} that are needed")
     calls = min(MOST, max(LEAST, int(SECONDS / seconds) if seconds > 0 else MOST))

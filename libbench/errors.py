@@ -36,6 +36,11 @@ def did_you_mean(wrong: str, right: Iterable[str], cutoff: float = 0.6) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+def in_one_line(error: BaseException) -> str:
+    """Give an error's class and what it says, on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 class UnavailableError(LibbenchError):
     """A device, a compiler or a tool that a config names cannot be used on this machine."""
 

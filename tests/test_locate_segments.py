@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from contextlib import ExitStack
 from itertools import pairwise
 
 import pytest
@@ -12,6 +13,8 @@ from torch import nn
 from libbench.compilers.onnx_runtime import OnnxRuntime
 from libbench.compilers.openvino import OpenVino
 from libbench.compilers.torch_compile import TorchCompile
+from libbench.config import LazyCall as L
+from libbench.data import RandomInputs
 from libbench.interfaces import Adjustable
 from libbench.job import Job
 from libbench.locate.asking import Question, locate
@@ -20,8 +23,11 @@ from libbench.locate.exporting import export
 from libbench.locate.pieces import Limits
 from libbench.locate.recording import given_of, record
 from libbench.locate.segments import Piece, Segment, cuts_of, run
+from libbench.locate.taking import runnable
 from libbench.report.json import located_from_json, located_to_json
 from libbench.report.located import located_headline, render_located
+from libbench.side import Side
+from libbench.workloads.inference import Inference
 
 BODY = """
 import torch
@@ -235,3 +241,32 @@ def test_what_is_changed_in_place_is_not_cut_from_what_made_it():
 
     barred = set(range(len(names))) - set(cuts_of(graph))
     assert barred >= set(range(names.index("aten.mul") + 1, names.index("aten.add_", names.index("aten.sin")) + 1))
+
+
+class Repeats(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.linear(x)
+
+    def repeat(self, x):
+        return self(self(x))
+
+
+def test_a_method_of_a_model_that_was_compiled_in_place_is_called_as_it_is_written(tmp_path):
+    job = Job.of({
+        "model": L(Repeats)(), "data": L(RandomInputs)(shapes=(4,), samples=2, batch_size=2),
+        "workload": L(Inference)(method="repeat"), "compiler": L(TorchCompile)(backend="aot_eager"),
+    })  # fmt: skip
+    with ExitStack() as life:
+        side = Side(job, 0, tmp_path, lambda event: None, life)
+        side.prepare()
+        calls = side.compiled.facts().calls
+        for plain, more in ((True, 0), (False, 2)):
+            call = runnable(side, side.first(), plain)
+            args, kwargs = call.inputs()
+            with torch.inference_mode():
+                call.call(*args, **kwargs)
+            assert side.compiled.facts().calls == calls + more

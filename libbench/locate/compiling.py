@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import torch
 
-from libbench.errors import LibbenchError
+from libbench.errors import LibbenchError, in_one_line
 from libbench.interfaces import Adjustable, Batch
 from libbench.locate.capture import How, Runnable, capture
 from libbench.locate.deviation import error_of, errors_of, worst
@@ -80,8 +80,7 @@ class BySegment:
                 self._check()
                 return
             except Exception as error:
-                why = " ".join(f"{type(error).__name__}: {error}".split())
-                self.notes.append(f"the operators ({way}) could not be run one by one: {why}")
+                self.notes.append(f"the operators ({way}) could not be run one by one: {in_one_line(error)}")
         raise LibbenchError(f"what comes with compiling cannot be taken apart: {self.notes[-1]}")
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from libbench.codelines import line_in
-from libbench.errors import LibbenchError
+from libbench.errors import LibbenchError, in_one_line
 from libbench.locate.graph import Given, Graph, Held, Made, Op, leaves, replaced, shapes_of
 from libbench.locate.recording import given_of
 from libbench.locate.watching import paths_of
@@ -31,7 +31,7 @@ def export(model: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: 
             warnings.simplefilter("ignore")
             program = torch.export.export(_Called(model, call), args, kwargs, strict=False)
     except Exception as error:
-        raise NotExported(" ".join(f"{type(error).__name__}: {error}".split())[:200]) from error
+        raise NotExported(in_one_line(error)[:200]) from error
     return _Reading(program, model, given_of((args, kwargs)), (args, kwargs)).graph()
 
 

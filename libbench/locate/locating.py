@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from libbench.compare import compare
-from libbench.errors import LibbenchError
+from libbench.errors import LibbenchError, in_one_line
 from libbench.findings import OutputsReport
 from libbench.interfaces import Batch, Stepping
 from libbench.locate.capture import How, Runnable
@@ -189,8 +189,7 @@ class Search:
                 return self._operators(sides, row)
             except Exception as error:
                 where = f"the operators of {row.path}" if row else "the operators"
-                said = " ".join(f"{type(error).__name__}: {error}".split())
-                self._notes.append(f"{where} could not be run one by one: {said}")
+                self._notes.append(f"{where} could not be run one by one: {in_one_line(error)}")
         return None
 
     def _operators(self, sides: tuple[Runnable, Runnable], row: ModuleRow | None) -> OpsReport:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
-import torch
-
+from libbench.creation import uncompiled
 from libbench.interfaces import Batch
 from libbench.locate.capture import Runnable
 from libbench.methods import method_of
@@ -30,10 +28,11 @@ def runnable(side: Side, batch: Batch, plain: bool) -> Runnable:
 
     with suppress(_Taken):
         workload.step(take, side.fresh(batch))
-    call = _uncompiled(model, method_of(model, workload.method)) if plain else side.compiled.call
+    call = method_of(model, workload.method) if plain else side.compiled.call
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        with side.kernels():
+        # The method of a model that was compiled in place would be compiled, too.
+        with side.kernels(), uncompiled() if plain else nullcontext():
             return call(*args, **kwargs)
 
     return Runnable(model, run, lambda: own_copy(taken[0]), kernels=side.kernels)
@@ -41,30 +40,3 @@ def runnable(side: Side, batch: Batch, plain: bool) -> Runnable:
 
 class _Taken(Exception):
     """What a workload calls has been called; the rest of its step is not wanted."""
-
-
-def _uncompiled(model: Any, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a method that runs as it is written where its model was compiled in place."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with _taken_out(model):
-            return method(*args, **kwargs)
-
-    return call if _compiled_in_place(model) else method
-
-
-def _compiled_in_place(model: Any) -> list[torch.nn.Module]:
-    modules = model.modules() if isinstance(model, torch.nn.Module) else ()
-    return [module for module in modules if module._compiled_call_impl is not None]
-
-
-@contextmanager
-def _taken_out(model: Any) -> Iterator[None]:
-    kept = [(module, module._compiled_call_impl) for module in _compiled_in_place(model)]
-    for module, _ in kept:
-        module._compiled_call_impl = None
-    try:
-        yield
-    finally:
-        for module, compiled in kept:
-            module._compiled_call_impl = compiled
